@@ -195,9 +195,8 @@ def files_of(given: Path) -> list[Path]:
         return [given]
     paths = archive.paths(given) or archive.paths_of_system(given)
     if not paths:
-        raise InputError(
-            str(given), "", problem="a folder without records", valid="a folder with <date>-<id>.json files"
-        )
+        valid = "a folder with <date>-<id>.json files"
+        raise InputError(str(given), "", problem="a folder without records", valid=valid)
     return paths
 
 

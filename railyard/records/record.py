@@ -285,9 +285,8 @@ def validate(document: Json, source: str) -> Record:
     _check_status(record)
     _check_image(record)
     if record.origin is Origin.EMULATED and record.provenance["torus"] is None:
-        raise InputError(
-            source, "provenance.torus", problem="no virtual torus", valid="one, because origin is emulated"
-        )
+        valid = "one, because origin is emulated"
+        raise InputError(source, "provenance.torus", problem="no virtual torus", valid=valid)
     return record
 
 
@@ -302,9 +301,8 @@ def check(document: Json, source: str) -> str:
     digest = sha256_of(written)
     for field, wanted in (("id", digest[:ID_DIGITS]), ("sha256", digest)):
         if document[field] != wanted:
-            raise InputError(
-                source, field, document[field], f"{wanted}, the hash of the content: the record was changed"
-            )
+            valid = f"{wanted}, the hash of the content: the record was changed"
+            raise InputError(source, field, document[field], valid)
     return digest
 
 
@@ -466,9 +464,8 @@ def _check_launch_status(source: str, launch: Launch, field: str) -> None:
             wanted = "failed: data not verified, or placement or NIC policy not obeyed"
             raise InputError(source, f"{field}.status", "ok", wanted)
         if not launch.series:
-            raise InputError(
-                source, f"{field}.series", problem="empty", valid="at least one series in a launch that is ok"
-            )
+            valid = "at least one series in a launch that is ok"
+            raise InputError(source, f"{field}.series", problem="empty", valid=valid)
     if launch.status is Status.NOT_MEASURED and (launch.exit_status is not None or launch.series):
         raise InputError(source, f"{field}.status", "not-measured", "failed or ok: this launch has run")
 

@@ -287,13 +287,8 @@ def restored(name: str, unit: str, better: str) -> Fom:
 def check_samples(fom: Fom, samples: Sequence[float], source: str, field: str) -> None:
     """Raise InputError for the first sample that is not finite or lies outside the range of the FOM's unit."""
     unit = fom.unit
-    if (
-        samples
-        and unit.minimum <= min(samples)
-        and max(samples) <= unit.maximum
-        and math.isfinite(sum(samples))  # NaN passes the other two
-    ):
-        return
+    if samples and unit.minimum <= min(samples) and max(samples) <= unit.maximum and math.isfinite(sum(samples)):
+        return  # the sum finds NaN, which passes the other two
     for index, sample in enumerate(samples):
         if not (math.isfinite(sample) and unit.minimum <= sample <= unit.maximum):
             wanted = f"a number from {unit.minimum:g} to {unit.maximum:g}"

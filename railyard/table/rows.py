@@ -77,7 +77,7 @@ def _recorded(document: Mapping[str, Json], limit: float | None) -> tuple[Any, .
         *_head(document),
         document["origin"],
         "",
-        *_dates(document["created"]),
+        *(datetime.fromisoformat(document["created"]), document["created"][:7]),
         *(system["name"], system["partition"], system["environment"]),
         *(case["check"], case["benchmark"], _json(parameters), (case["topology"] or {}).get("name", "")),
         *(len(names), entries.allocation([{"name": name} for name in names])),
@@ -94,7 +94,7 @@ def _imported(document: Mapping[str, Json], _limit: float | None) -> tuple[Any, 
         *_head(document),
         "imported",
         f"{source['tool']}: {source['file']} {source['sha256']}",
-        *_dates(document["created"]),
+        *(datetime.fromisoformat(document["created"]), document["created"][:7]),
         *(document["system"], document["partition"], document["environment"]),
         *(document["check"], document["benchmark"], _json(document["parameters"]), ""),
         *(document["nodes"], "", document["job"] or document["sha256"], "ok"),
@@ -105,10 +105,6 @@ def _imported(document: Mapping[str, Json], _limit: float | None) -> tuple[Any, 
 def _head(document: Mapping[str, Json]) -> tuple[Any, ...]:
     level, lacks = levels.of(document)
     return VERSION, document["sha256"], document["id"], int(level), lacks
-
-
-def _dates(created: str) -> tuple[datetime, str]:
-    return datetime.fromisoformat(created), created[:7]
 
 
 def _launch(number: int, launch: Mapping[str, Json], shared: Mapping[str, Json] | None) -> tuple[Any, ...]:

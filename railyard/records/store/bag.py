@@ -298,9 +298,8 @@ def opened(folder: Path) -> tuple[Bid, list[tuple[str, str]]]:
     walked = os.walk(folder / "data")
     there = {f"{where[len(str(folder)) + 1 :]}/{name}" for where, _, names in walked for name in names}
     if extra := sorted(there - named.keys()):
-        raise InputError(
-            str(folder), extra[0][:200], problem="a file that no manifest names", valid="the files of the manifest"
-        )
+        valid = "the files of the manifest"
+        raise InputError(str(folder), extra[0][:200], problem="a file that no manifest names", valid=valid)
     sums = [(name, digest) for name, digest in sorted(named.items()) if name.startswith(RECORDS)]
     contents = {
         name: content(folder, name, digest) for name, digest in sorted(named.items()) if not name.startswith(RECORDS)
