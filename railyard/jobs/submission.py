@@ -27,7 +27,7 @@ from railyard.placements.orders.allocation import Allocation
 from railyard.placements.topology.base import Coordinate, Node
 from railyard.records import looks
 from railyard.records.record import Software
-from railyard.records.store import folders, sessions
+from railyard.records.store import archive, sessions
 
 #: What a job leaves in its stage directory (`railyard.jobs.job.job_folder`).
 LEFT = (
@@ -113,7 +113,7 @@ def write(folder: Path, submission: Submission, program: Program) -> Script:
     `program` gives what each rank of a launch runs. What another job left there is removed first. Raises InputError
     where the job's archive cannot be written.
     """
-    folders.check_writable(Path(submission.job.spec.archive), (submission.job.site.system["name"], sessions.FOLDER))
+    archive.check_writable(Path(submission.job.spec.archive), (submission.job.site.system["name"], sessions.FOLDER))
     _clear(folder)
     for name, text in submission.texts.items():
         (folder / name).write_text(text)
