@@ -64,7 +64,7 @@ class Standing:
 def faster(name: str, score: Score, baseline: str, what: str = "") -> str:
     """Return `a is 2.11 times as fast as b (95 %: 2.09 to 2.13, 3 cases)`, the faster one first.
 
-    With `what` it is `a makes WHAT 2.11 times as fast as b`.
+    With `what` it is `a makes WHAT 2.11 times as fast as b`. Where launches are compared, it is `1 case, in this job`.
     """
     value, low, high = score.value, score.low, score.high
     if value < 1:
@@ -73,20 +73,15 @@ def faster(name: str, score: Score, baseline: str, what: str = "") -> str:
     form = Format.for_values([value - 1 or 1.0])
     decimals = Format(decimals=min(4, max(2, form.decimals - 2 if form.decimals is not None else 4)))
     between = "" if low is None or high is None else f"95 %: {decimals.text(low)} to {decimals.text(high)}, "
+    basis = counted(score.cases, "case")
+    if score.jobs is not None:
+        ours, theirs = score.jobs
+        same = f"{counted(ours, 'shared job')}" if score.is_shared else f"{counted(ours, 'job')} per side"
+        of_jobs = same if ours == theirs else f"{ours} and {theirs} jobs"
+        of_launches = f"in {'this job' if ours == 1 else f'these {ours} jobs'}"
+        basis += f", {of_jobs if score.by_job else of_launches}"
     verb = f"makes {what}" if what else "is"
-    return f"{name} {verb} {decimals.text(value)} times as fast as {baseline} ({between}{_basis(score)})"
-
-
-def _basis(score: Score) -> str:
-    """Return of how many cases and jobs a score is: `1 case, in this job` where launches are compared."""
-    cases = counted(score.cases, "case")
-    if score.jobs is None:
-        return cases
-    ours, theirs = score.jobs
-    if not score.by_job:
-        return f"{cases}, in {'this job' if ours == 1 else f'these {ours} jobs'}"
-    same = f"{counted(ours, 'shared job')}" if score.is_shared else f"{counted(ours, 'job')} per side"
-    return f"{cases}, {same if ours == theirs else f'{ours} and {theirs} jobs'}"
+    return f"{name} {verb} {decimals.text(value)} times as fast as {baseline} ({between}{basis})"
 
 
 #: System, origin, combination and baseline.

@@ -60,7 +60,10 @@ def heading(case: Case, among: Sequence[Case]) -> str:
 
 
 def origin_note(case: Case) -> str:
-    """Return how far the rates and latencies of a virtual torus are scaled; empty for other origins."""
+    """Return how far a virtual torus scales rates and latencies, and the error bounds of the launches that count.
+
+    Empty for other origins.
+    """
     torus = case.first.provenance["torus"]
     if case.origin is not Origin.EMULATED or torus is None:
         return ""
@@ -68,24 +71,19 @@ def origin_note(case: Case) -> str:
     carrier = "Packets pass a user-space router." if torus.get("network") == "router" else ""
     shown = modelled.scale_text(case.first)
     form = f"Shown for the modelled machine, emulated {shown}." if shown else "Shown as recorded."
-    parts = [f"Rate scale {torus['rate_scale']:g}.", form, latency, carrier, _bound_note(case)]
-    return " ".join(filter(None, parts))
-
-
-def _bound_note(case: Case) -> str:
-    """Return the error estimates of the launches that count, in one sentence; empty where none has one."""
     bounds = sorted(
         float(bound)
-        for record in case.records
-        for launch in record.launches
+        for _, launch in cases.launches(case)
         if launch.guard is not None
         and not launch.is_void
         and isinstance(bound := launch.guard.figures.get("error_bound_percent"), int | float)
     )
-    if not bounds:
-        return ""
-    middle = bounds[len(bounds) // 2]
-    return f"Error bound of the launches: {middle:.1f} % in the middle, {bounds[-1]:.1f} % at most."
+    errors = ""
+    if bounds:
+        middle = bounds[len(bounds) // 2]
+        errors = f"Error bound of the launches: {middle:.1f} % in the middle, {bounds[-1]:.1f} % at most."
+    parts = [f"Rate scale {torus['rate_scale']:g}.", form, latency, carrier, errors]
+    return " ".join(filter(None, parts))
 
 
 def facts(case: Case) -> list[tuple[str, str]]:

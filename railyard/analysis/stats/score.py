@@ -72,9 +72,8 @@ def scores(ratios: Mapping[Key, Iterable[Ratio]]) -> dict[Key, Score | None]:
     }
     tested = {key: estimate for key, estimate in estimates.items() if estimate is not None}
     looked = max((ratio.looked for of_side in chosen.values() for ratio in _all(of_side)), default=1.0)
-    tests: dict[Key, Test | None] = dict(
-        zip(tested, contrast.decide(list(tested.values()), looked=looked), strict=True)
-    )
+    decided = contrast.decide(list(tested.values()), looked=looked)
+    tests: dict[Key, Test | None] = dict(zip(tested, decided, strict=True))
     for key, of_side in chosen.items():
         if of_side and key not in several:  # the row's own test, turned so that above 0 is better
             (ratio,) = _all(of_side)
