@@ -145,7 +145,7 @@ def _clear(folder: Path) -> None:
 def _texts(job: Submitted, where: Partition, granted: Allocation) -> Iterator[tuple[str, str]]:
     """Yield the files that bring up a job's torus, and the coordinates."""
     request = job.spec
-    yield "topology", f"{request.torus or where.topology}\n"
+    yield "topology", f"{where.topology}\n"
     yield "ranks-per-node", f"{request.ranks_per_node}\n"
     if request.network:
         yield "network", f"{request.network}\n"
