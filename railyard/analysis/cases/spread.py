@@ -80,9 +80,9 @@ def _over_groups(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTab
 
 
 def _by_proximity(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTable:
-    by_launch: dict[Key, dict[int, list[float]]] = {}
+    values: dict[Key, list[Observation]] = {}
     pairs: dict[Key, set[tuple[str, str]]] = {}
-    for number, (record, launch) in enumerate(placed):
+    for record, launch in placed:
         between = [
             (series, (str(series.labels["from"]), str(series.labels["to"])))
             for series in launch.series
@@ -90,30 +90,28 @@ def _by_proximity(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTa
         ]
         nodes = spans.coordinates(record.case.allocation["nodes"])
         at = spans.places({host for _, ends in between for host in ends}, nodes)
+        medians_of: dict[Key, list[float]] = {}
         for series, ends in between:
             related = spans.proximity(*ends, at, has_groups=True)
             if related is not None:
                 shared = {name: value for name, value in series.labels.items() if name in {"test", "size_bytes"}}
                 of = series.fom, cases.frozen_labels(shared), _with(case, launch)
                 key = of, PROXIMITIES.index(related)
-                by_launch.setdefault(key, {}).setdefault(number, []).append(statistics.median(series.samples))
+                medians_of.setdefault(key, []).append(statistics.median(series.samples))
                 pairs.setdefault(key, set()).add(ends)
+        for key, of_pairs in medians_of.items():
+            values.setdefault(key, []).append(Observation(value=statistics.median(of_pairs), job=record.job))
     columns = ("figure of merit", "with", "proximity", "median", "95 % interval", "n", "min to max", "pairs")
     rows = [
         (
             _title(of[0], of[1]),
             of[2],
             str(PROXIMITIES[index]),
-            *_statistics(
-                [
-                    Observation(value=statistics.median(pair_medians), job=placed[number][0].job)
-                    for number, pair_medians in by_launch[of, index].items()
-                ]
-            ),
+            *_statistics(values[of, index]),
             str(len(pairs[of, index])),
         )
-        for of, index in _compared(by_launch)
-        if _is_shown(of, by_launch)
+        for of, index in _compared(values)
+        if _is_shown(of, values)
     ]
     return DataTable(columns=columns, rows=rows, numbers=_NUMBERS)
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from railyard.analysis.cases import cases, modelled
 from railyard.analysis.cases.cases import Case
+from railyard.analysis.text import counted
 from railyard.records.json_io import Json
 from railyard.records.record import Origin, Software
 
@@ -93,20 +94,19 @@ def facts(case: Case) -> list[tuple[str, str]]:
     rows = [(name.replace("_", " "), value_text(value, name)) for name, value in sorted(request.parameters.items())]
     if topology:
         extents = f"{value_text(list(topology.extents), 'extents')} routers, " if topology.extents else ""
-        rails = f"{topology.rails} rail{'s' if topology.rails > 1 else ''}"
-        routers = f"{topology.nodes_per_router} node{'s' if topology.nodes_per_router > 1 else ''} per router"
-        rows.append(("topology", f"{topology.name} ({extents}{routers}, {rails})"))
+        routers = f"{counted(topology.nodes_per_router, 'node')} per router"
+        rows.append(("topology", f"{topology.name} ({extents}{routers}, {counted(topology.rails, 'rail')})"))
     torus = case.first.provenance["torus"]
     if torus and (routes := torus.get("routes")):
         rows.append(("routes", f"{routes['choose']}, order {routes['order']}, seed {routes['seed']}"))
-    rows.append(("nodes", f"{len(nodes)}, order {request.allocation['order']}"))
-    rows.append(("placements", ", ".join(request.placements)))
-    rows.append(("NIC policies", ", ".join(request.nic_policies)))
-    if Software.IMAGE in request.software:
-        rows.append(("software", ", ".join(request.software)))
-    if request.studies:
-        rows.append(("studies", ", ".join(request.studies)))
-    return rows
+    rows += [
+        ("nodes", f"{len(nodes)}, order {request.allocation['order']}"),
+        ("placements", ", ".join(request.placements)),
+        ("NIC policies", ", ".join(request.nic_policies)),
+        ("software", ", ".join(request.software) if Software.IMAGE in request.software else ""),
+        ("studies", ", ".join(request.studies)),
+    ]
+    return [(name, text) for name, text in rows if text or name not in ("software", "studies")]
 
 
 def value_text(value: Json, name: str = "") -> str:

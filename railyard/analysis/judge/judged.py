@@ -25,7 +25,6 @@ from railyard.analysis.stats.verdicts import Outcome
 from railyard.analysis.text import DataTable
 from railyard.base.errors import InputError
 from railyard.records import json_io
-from railyard.records.json_io import Json
 from railyard.records.record import Record
 from railyard.records.store import entries
 from railyard.records.store.entries import Entry
@@ -143,12 +142,3 @@ def sections(judged: Over) -> list[Section]:
         ("Spread over allocations", steady, text.allocations_table(judged.spreads)),
     )
     return [Section(*part) for part in parts if part[2].rows]
-
-
-def documents(judged: Over) -> list[Json]:
-    """Return the documents of the three commands of `railyard series`."""
-    return [
-        text.dates_document(judged.dated),
-        text.sizes_document(judged.scaled),
-        text.allocations_document(judged.spreads, over.LIMIT_PERCENT),
-    ]

@@ -93,16 +93,10 @@ class Row:
 
     @property
     def figure(self) -> str:
-        """Return the figure of merit, with its labels and the combination that it was measured under."""
+        """Return the figure of merit, with its labels, the combination that it was measured under, and its unit."""
         software = "" if self.key.software == "native" else f" + {self.key.software}"
-        combination = f"{self.key.placement} + {self.key.nic_policy}{software}"
-        labels = label_text(self.key.labels)
-        return f"{self.key.fom.stem}{f' {labels}' if labels else ''}, {combination}"
-
-    @property
-    def unit(self) -> str:
-        """Return the unit for people."""
-        return self.key.fom.unit.text
+        named = " ".join(filter(None, [self.key.fom.stem, label_text(self.key.labels)]))
+        return f"{named}, {self.key.placement} + {self.key.nic_policy}{software}, {self.key.fom.unit.text}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -294,7 +294,8 @@ def changes_table(series: Sequence[Dated]) -> DataTable:
     numbers = ("before", "after", "change", "p")
     rows = [
         (
-            *_heads(member.row),
+            member.row.what,
+            member.row.figure,
             change.after.created[:10],
             str(change.after.entry.own["id"]),
             form.text(change.median_before),
@@ -309,11 +310,6 @@ def changes_table(series: Sequence[Dated]) -> DataTable:
     ]
     columns = ("what", "figure", "since", "record", *numbers, "differs in")
     return DataTable(columns=columns, rows=rows, numbers=frozenset(numbers))
-
-
-def _heads(row: Row) -> tuple[str, str]:
-    """Return the cells that name a row of any of the three tables."""
-    return row.what, f"{row.figure}, {row.unit}"
 
 
 def changes_sentence(series: Sequence[Dated]) -> str:
@@ -335,13 +331,12 @@ def sizes_table(families: Sequence[Scaled]) -> DataTable:
     rows = []
     for family in families:
         form = Format.for_values([step.median for step in family.steps])
-        what, figure = _heads(family.row)
         for step in family.steps:
             counts = (str(step.ranks), str(step.nodes), str(step.records))
             speedup = NOTHING if step.speedup is None else f"{step.speedup:.3g}"
             efficiency = NOTHING if step.efficiency is None else f"{step.efficiency:.3f}"
             cells = (*counts, form.text(step.median), speedup, efficiency)
-            rows.append((what, str(family.scaling), figure, *cells))
+            rows.append((family.row.what, str(family.scaling), family.row.figure, *cells))
     return DataTable(columns=columns, rows=rows, numbers=frozenset(columns[3:]))
 
 
@@ -362,7 +357,7 @@ def allocations_table(spreads: Sequence[Spread]) -> DataTable:
             *(NOTHING if share is None else percent(share, signed=False) for share in shares),
             NOTHING if spread.p_holm is None else p_text(spread.p_holm).removeprefix("= "),
         )
-        rows.append((*_heads(spread.row), *cells, str(spread.verdict)))
+        rows.append((spread.row.what, spread.row.figure, *cells, str(spread.verdict)))
     return DataTable(columns=("what", "figure", *numbers, "verdict"), rows=rows, numbers=frozenset(numbers))
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from railyard.analysis.plan.noise import Noise
 from railyard.analysis.stats import contrast
 from railyard.analysis.stats.contrast import ALPHA, FEWEST
-from railyard.analysis.text import DataTable, percent
+from railyard.analysis.text import DataTable, counted, percent
 from railyard.placements.arrays import Floats, np
 from railyard.records.json_io import Json
 
@@ -100,7 +100,7 @@ def head(check: str, noise: Noise) -> str:
 def table(plan: Plan, change: float) -> DataTable:
     """Return the answers as rows."""
     size, noise = percent(100 * change, signed=False), plan.noise
-    launches = f"{noise.launches} launch{'' if noise.launches == 1 else 'es'}"
+    launches = counted(noise.launches, "launch")
     rows = [
         (f"launches of each of {noise.combinations} combinations that find {size}", *map(_count, plan.launches)),
         *([(f"the same at all {noise.points} points", *map(_count, plan.everywhere))] if plan.everywhere else []),

@@ -134,20 +134,22 @@ def limits(
         series = [*shifts.values()]
         common = _worst(series, *_alone(series, PRIOR**2, first=PRIOR_SHIFT**2), tests=tests / len(histories))
         variances = _moderated({name: _spread(own[name], launches[name]) for name in histories})
-    return Limits(
-        of={
-            name: _limit(
-                [*values[name].values()],
-                own[name],
-                *variances[name],
-                common=common or 0.0,
-                tests=tests,
-                sign=signs[name],
-            )
-            for name in histories
-        },
-        shift=common,
-    )
+    of: dict[Name, Limit] = {}
+    for name, (variance, degrees) in variances.items():
+        noise, sign, newest = math.sqrt(variance), signs[name], [*values[name].values()][-LAST:]
+        level, most = statistics.median(own[name][-LAST:]), _worst(own[name], variance, degrees, tests=tests)
+        margin = level + math.log1p(CHANGE) - most
+        power = math.erfc(-margin / noise / math.sqrt(2)) / 2 if noise else float(margin > 0)
+        of[name] = Limit(
+            level=math.exp(sign * statistics.median(newest)),
+            worst=math.exp(sign * (most + (common or 0.0))),
+            noise=noise,
+            found_of_100=round(100 * power),
+            own=level,
+            most=most,
+            sign=sign,
+        )
+    return Limits(of=of, shift=common)
 
 
 def _shifts(values: Mapping[Name, Mapping[int, float]]) -> dict[int, float]:
@@ -166,32 +168,6 @@ def _shifts(values: Mapping[Name, Mapping[int, float]]) -> dict[int, float]:
             record: statistics.median(values[name][record] - levels[name] for name in rows[record]) for record in shifts
         }
     return shifts
-
-
-def _limit(
-    values: Sequence[float],
-    own: Sequence[float],
-    variance: float,
-    degrees: float,
-    *,
-    common: float,
-    tests: float,
-    sign: int,
-) -> Limit:
-    noise = math.sqrt(variance)
-    most = _worst(own, variance, degrees, tests=tests)
-    level = statistics.median(own[-LAST:])
-    margin = level + math.log1p(CHANGE) - most
-    power = math.erfc(-margin / noise / math.sqrt(2)) / 2 if noise else float(margin > 0)
-    return Limit(
-        level=math.exp(sign * statistics.median(values[-LAST:])),
-        worst=math.exp(sign * (most + common)),
-        noise=noise,
-        found_of_100=round(100 * power),
-        own=level,
-        most=most,
-        sign=sign,
-    )
 
 
 def _worst(values: Sequence[float], variance: float, degrees: float, *, tests: float) -> float:

@@ -85,14 +85,12 @@ def good_by_case(entries: Iterable[Indexed]) -> tuple[Mapping[tuple[str, str], l
 
 def family_of(old: References, by_case: Mapping[tuple[str, str], Sequence[Indexed]]) -> int:
     """Return how many variables one run judges: those of all cases, with and without a history."""
-    others = sum(
-        len(entry.values)
+    others = {
+        check: {case: entry for case, entry in of_check.items() if (check, case) not in by_case}
         for check, of_check in old.items()
-        for case, entry in of_check.items()
-        if (check, case) not in by_case
-    )
+    }
     here = (max(len(launches_of(indexed)) for indexed in of_case) for of_case in by_case.values())
-    return max(1, others + sum(here))
+    return max(1, variables_of(others) + sum(here))
 
 
 def after_record(entry: Entry, indexed: Indexed, family: int, *, accept: bool) -> tuple[Entry, str]:

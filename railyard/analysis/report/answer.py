@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
@@ -79,30 +79,30 @@ def conditions(grouped: Sequence[Case]) -> dict[str, str]:
     records = [record for case in grouped for record in case.records]
     if not records:
         return {}
-    systems = (f"{one.system.name} ({one.system.partition}, {one.system.environment})" for one in records)
-    topologies = (one.case.topology.name for one in records if one.case.topology)
-    libraries = (str((one.provenance["mpi"] or {}).get("library") or "") for one in records)
     code = (one.provenance["railyard"] for one in records)
-    written = (
-        f"{one['version']} ({str(one['git_commit'] or 'commit not known')[:12]}"
-        f"{', with changes' if one['git_dirty'] else ''})"
-        for one in code
-    )
     days = sorted(one.created[:10] for one in records)
-    jobs = len({one.job for one in records})
     digest = hashlib.sha256("".join(sorted(one.sha256 for one in records)).encode()).hexdigest()
-    origins = [origin for origin in Origin if any(case.origin is origin for case in grouped)]
-    return {
-        "systems": _listed(systems),
-        "topologies": _listed(topologies),
-        "MPI": _listed(re.split(r",|\. ", library)[0] for library in libraries),
-        **{f"{origin} numbers": ORIGIN_NOTES[origin] for origin in origins},
-        "dates": " to ".join(sorted({days[0], days[-1]})),
-        "level of evidence": _listed(level.text for case in grouped for level in _levels(case)),
-        "evidence": f"{counted(len(records), 'record')} of {counted(jobs, 'job')}",
-        "written by railyard": _listed(written),
-        "digest (sha256)": digest,
+    libraries = (str((one.provenance["mpi"] or {}).get("library") or "") for one in records)
+    listed = {
+        "systems": (f"{one.system.name} ({one.system.partition}, {one.system.environment})" for one in records),
+        "topologies": (one.case.topology.name for one in records if one.case.topology),
+        "MPI": (re.split(r",|\. ", library)[0] for library in libraries),
+        **{
+            f"{origin} numbers": [ORIGIN_NOTES[origin]]
+            for origin in Origin
+            if origin in {one.origin for one in records}
+        },
+        "dates": [" to ".join(sorted({days[0], days[-1]}))],
+        "level of evidence": (level.text for case in grouped for level in _levels(case)),
+        "evidence": [f"{counted(len(records), 'record')} of {counted(len({one.job for one in records}), 'job')}"],
+        "written by railyard": (
+            f"{one['version']} ({str(one['git_commit'] or 'commit not known')[:12]}"
+            f"{', with changes' if one['git_dirty'] else ''})"
+            for one in code
+        ),
+        "digest (sha256)": [digest],
     }
+    return {name: "; ".join(dict.fromkeys(filter(None, texts))) for name, texts in listed.items()}
 
 
 def glossary(grouped: Sequence[Case]) -> list[tuple[str, str]]:
@@ -250,7 +250,3 @@ def _draw(axes: Axes, at: int, score: Score | None) -> None:
     if score.low is not None and score.high is not None:
         axes.plot([score.low, score.high], [at, at], "-", color=colour, linewidth=2.2, zorder=3)
     axes.plot([score.value], [at], marker, color=colour, markersize=7, zorder=4)
-
-
-def _listed(texts: Iterable[str]) -> str:
-    return "; ".join(dict.fromkeys(filter(None, texts)))

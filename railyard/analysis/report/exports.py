@@ -24,8 +24,9 @@ from railyard.analysis.cases.cases import Case, Combination, Tally
 from railyard.analysis.cases.judgement import Group
 from railyard.analysis.cases.titles import title
 from railyard.analysis.figures import applications, by_extent, drawing
+from railyard.analysis.judge import over
 from railyard.analysis.judge import text as words
-from railyard.analysis.judge.judged import Judged, JudgedCase, documents, sections
+from railyard.analysis.judge.judged import Judged, JudgedCase, sections
 from railyard.analysis.judge.versus import Versus
 from railyard.analysis.report import page, screen
 from railyard.analysis.stats.verdicts import Finding
@@ -81,8 +82,13 @@ def json_document(judged: Judged) -> dict[str, Json]:
     Medians and intervals are in the FOM's unit. Raw samples are left out, because the records have them.
     """
     sides = {} if judged.sides is None else {"sides": words.document(judged.sides)}
+    series = [
+        words.dates_document(judged.over.dated),
+        words.sizes_document(judged.over.scaled),
+        words.allocations_document(judged.over.spreads, over.LIMIT_PERCENT),
+    ]
     cases = [_case_summary(case) for case in judged.cases]
-    return {"format": SUMMARY_FORMAT, "cases": cases, "over": documents(judged.over), **sides}
+    return {"format": SUMMARY_FORMAT, "cases": cases, "over": series, **sides}
 
 
 def _case_summary(judged: JudgedCase) -> dict[str, Json]:
