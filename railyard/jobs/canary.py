@@ -63,23 +63,16 @@ def judge(record: Record, factor: float = FACTOR) -> list[PairGroup]:
             key = series.fom, int(series.labels.get("size_bytes", 0)), str(related or UNKNOWN)
             samples.setdefault(key, {}).setdefault(ends, []).append(statistics.median(series.samples))
     order = [*map(str, spans.Proximity), UNKNOWN]
-    return [
-        _pair_group(key, {ends: statistics.median(values) for ends, values in samples[key].items()}, factor)
-        for key in sorted(samples, key=lambda key: (*key[:2], order.index(key[2])))
-    ]
-
-
-def _pair_group(key: Key, pairs: dict[tuple[str, str], float], factor: float) -> PairGroup:
-    fom, size_bytes, name = key
-    median = statistics.median(pairs.values())
-    lower = fom.better is Better.LOWER
-    worse = {
-        ends: (value / median if lower else median / value) if min(value, median) > 0 else 0.0
-        for ends, value in pairs.items()
-    }
-    bad = sorted((ends for ends in pairs if worse[ends] > factor), key=lambda ends: -worse[ends])
-    rows = [(*ends, pairs[ends]) for ends in bad]
-    return PairGroup(name=name, fom=fom, size_bytes=size_bytes, pairs=len(pairs), median=median, bad=rows)
+    groups = []
+    for fom, size_bytes, name in sorted(samples, key=lambda key: (*key[:2], order.index(key[2]))):
+        pairs = {ends: statistics.median(values) for ends, values in samples[fom, size_bytes, name].items()}
+        median = statistics.median(pairs.values())
+        power = 1 if fom.better is Better.LOWER else -1
+        worse = {ends: (value / median) ** power for ends, value in pairs.items() if min(value, median) > 0}
+        bad = sorted((ends for ends in worse if worse[ends] > factor), key=lambda ends: -worse[ends])
+        rows = [(*ends, pairs[ends]) for ends in bad]
+        groups.append(PairGroup(name=name, fom=fom, size_bytes=size_bytes, pairs=len(pairs), median=median, bad=rows))
+    return groups
 
 
 def fault(record: Record, factor: float = FACTOR) -> str:

@@ -369,12 +369,12 @@ class Placed(_Variables):
         for names in planned.plan.equal:
             words = f"{self.name}: placements {', '.join(names)} put every rank of the grid on the same node"
             getlogger().warning(f"{words}: they measure the same; give others by -S placements=...")
-        script = submission.write(Path(self.stagedir), planned, self._program)
-        self.prerun_cmds = script.words(
-            lambda launch: self._lines(launch, only_if_placed=script.only_if_placed), preparations
+        written = submission.write(Path(self.stagedir), planned, self._program)
+        self.prerun_cmds = written.script(
+            lambda launch: self._lines(launch, only_if_placed=written.only_if_placed), preparations
         )
-        self.job.options += planned.options
-        self.launches_in_job = len(script.launches)
+        self.job.options += submission.options(where, self.prepared.granted)
+        self.launches_in_job = len(written.job.launches)
         # The job script launches, and ReFrame's own launcher only prints how many launches ended.
         self.job.launcher = getlauncher("local")()
         self.executable = "echo"

@@ -125,7 +125,7 @@ def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
     granted = as_numbered(granted, described)
     kinds = node_kinds.of(described, job.site.devices) if is_measured else []
     nodes = dataclasses.replace(allocation(job, granted, described), kinds=kinds, boots=observed.boots(described))
-    plan = placing.plan_what_can(job, nodes)
+    plan = placing.plan(job, nodes)
     if not nodes.without:
         text = files.coordinates(nodes.allocation.topology, nodes.allocation.nodes)
         (folder / "coordinates").write_text(text)
