@@ -24,12 +24,11 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import fixture, run_after, run_before, variable
 from reframe.core.meta import make_test
 
-from checks import scales
+from checks import building, scales
 from checks.base import PlacedCheck
-from checks.building import applications_build
+from checks.building import Build, applications_build
 from checks.multirail import POSTER
-from railyard.applications import building, mpip, torus_counters
-from railyard.applications.building import Build
+from railyard.applications import mpip, torus_counters
 from railyard.applications.launch import PROFILER, need_parser
 from railyard.applications.patterns import Patterns
 from railyard.base.checkout import CHECKOUT
