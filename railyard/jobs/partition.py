@@ -8,6 +8,7 @@ passes no options on. Leaves out: whether the scheduler knows switches, and whet
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -143,6 +144,10 @@ class Partition(Site):
         Empty means the partition's own. Smoke checks are those with the tag `smoke`; they need few nodes.
         """
         return self.smoke_topology if not topology and self.makes_torus and SMOKE in tags else topology
+
+    def with_torus(self, topology: str) -> Partition:
+        """Return the partition with the topology of the torus that a job makes: `topology`, or its own if empty."""
+        return dataclasses.replace(self, topology=topology) if topology and self.makes_torus else self
 
     @property
     def is_certain(self) -> bool:

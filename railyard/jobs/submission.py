@@ -100,7 +100,7 @@ def write(folder: Path, submission: Submission, program: Program) -> Submission:
     if where.is_computed:
         nodes = [nodes[index] for index in sorted(submission.granted.indices.tolist())]
     texts = {
-        "topology": f"{job.spec.torus or where.topology}\n",
+        "topology": f"{where.topology}\n",
         "ranks-per-node": f"{job.spec.ranks_per_node}\n",
         "network": f"{job.spec.network}\n",
         "rate-scale": f"{job.spec.rate_scale}\n",

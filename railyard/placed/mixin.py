@@ -269,6 +269,7 @@ class Placed(_Variables):
         where = self._partition()
         self._skip_for(where.missing())
         spec = request.for_partition(self._requested(where), where)
+        where = where.with_torus(spec.torus)
         self._skip_for(smpi.missing() if where.origin == "simulated" else "")
         self._skip_for(request.programs_lacking(spec, where))
         self._skip_for(request.loads_lacking(spec, where))

@@ -259,8 +259,7 @@ def _judged(folder: JobFolder, launch: Planned, files: LaunchFiles, choice: str)
     calls = proof.calls_of((one["fom"], one["labels"], one["samples"]) for one in series)
     if not calls:
         return None, f"{job.spec.benchmark} does not count its calls"
-    named = (job.site.topology, job.spec.torus, placed.topology["name"])
-    topology = next(catalog.load(name) for name in named if name)
+    topology = catalog.load(job.site.topology)
     shape = Shape(ranks=len(hosts), per_node=job.spec.ranks_per_node, grid=tuple(job.spec.grid))
     rows = proof.fits(proof.counted(topology, hosts, files.evidence), calls, shape)
     if not choice:

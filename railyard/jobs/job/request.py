@@ -313,17 +313,16 @@ def allocation(request: JobSpec, where: Partition) -> Allocation:
 
     Raises InputError if neither the partition nor the check gives a number of nodes.
     """
-    named = request.torus if where.makes_torus and request.torus else where.topology
     count = request.nodes or where.nodes
-    if named and (where.names_nodes or request.block or not count):
+    if where.topology and (where.names_nodes or request.block or not count):
         box = tuple(request.block) or None
-        nodes = allocate(catalog.load(named), request.allocation, block=box, seed=request.seed)
+        nodes = allocate(catalog.load(where.topology), request.allocation, block=box, seed=request.seed)
         return within(nodes, tuple(request.cube)) if request.cube else nodes
     if not count:
         valid = "nodes: a number, in the partition's extras or by -S nodes=N"
         raise InputError("reframe.yml", f"{where.fullname}: extras.nodes", count, valid)
-    if named:
-        whole = allocate(catalog.load(named), request.allocation, seed=request.seed)
+    if where.topology:
+        whole = allocate(catalog.load(where.topology), request.allocation, seed=request.seed)
         return scheduled(whole.topology, whole.indices[:count])
     names = [f"node{k}" for k in range(count)] if where.scheduled else [platform.node()]
     return allocate(naming.flat(names, rails=len(where.devices or [""])), "contiguous", seed=request.seed)

@@ -51,12 +51,12 @@ def libraries(loaded: Sequence[Mapping[str, Any]], home: str = "") -> list[dict[
 
     Each has its file, its version if it has one, and the sha256 of its content if the file can be read here.
     """
-    described_ones = []
+    rows = []
     for library in loaded:
         try:
             digest = hashlib.sha256(Path(library["path"]).read_bytes()).hexdigest()
         except OSError:
             digest = ""
         file, version = one_line(_shown(library["path"], home)), one_line(str(library["version"]))
-        described_ones.append({"file": file, "version": version, "sha256": digest})
-    return described_ones
+        rows.append({"file": file, "version": version, "sha256": digest})
+    return rows
