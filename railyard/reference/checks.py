@@ -206,7 +206,7 @@ def _nodes(check: Any) -> str:
     grid, per_node = list(check.grid), int(check.ranks_per_node)
     application = importlib.import_module("checks.application")
     if not grid and issubclass(check, application.ApplicationCheck):
-        machine = application.MACHINES[application.Scale(check.scale)]
+        machine = application.MACHINES[str(check.scale)]
         grid, per_node = list(machine.grid), machine.ranks_per_node
     if grid:
         return f"{-(-math.prod(grid) // per_node):,}"
