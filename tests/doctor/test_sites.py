@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from support.commands import BIN, CHECKOUT, environment, executable, ran
+from support.commands import BIN, CHECKOUT, environment, program, ran
 from support.reframe import reading, reframe_of
 
 from railyard.doctor import cli, findings, inventory
@@ -21,10 +21,6 @@ from railyard.doctor import cli, findings, inventory
 SITES = sorted((CHECKOUT / "config/sites").glob("*.yml"))
 LMOD = 'case "$1" in --version) echo "Modules based on Lua: Version 8.7.37" >&2;; esac'
 ENVMOD = 'case "$*" in *-V*) echo "Modules Release 5.3.1 (2023-06-27)" >&2;; esac'
-
-
-def program(folder: Path, name: str, text: str) -> Path:
-    return executable(folder / name, f"#!/bin/sh\n{text}\n")
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from support.commands import CHECKOUT
+from support.commands import CHECKOUT, program
 from support.mpis import matrix
 
 from railyard.base.errors import InputError
@@ -281,8 +281,7 @@ def test_grid_engines_host_file_lists_the_nodes_once(tmp_path: Path) -> None:
 
 def test_a_launchers_own_command_lists_the_nodes_of_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Flux's is in its module, and a launcher that is added needs no other one."""
-    (tmp_path / "flux").write_text("#!/bin/sh\necho n3; echo n1\n")
-    (tmp_path / "flux").chmod(0o755)
+    program(tmp_path, "flux", "echo n3; echo n1")
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     assert allocated_nodes.names({"FLUX_URI": "local:///x"}) == ["n3", "n1"]
     monkeypatch.setattr(launchers, "node_commands", lambda: {"MY_JOB": ("flux", "nodes")})
