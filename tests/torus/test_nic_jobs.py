@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support import nodes
+from support.commands import executable
 from support.nodes import Device, Machine
 from support.sites import nic_jobs, site_jobs
 from support.sites.site_jobs import Site
@@ -38,6 +39,8 @@ NODE = Machine(
     nics={"net/nic0": Device("0000:81:00.0", 0, ""), "net/nic1": Device("0000:c1:00.0", 1, "")},
 )
 POLICIES = ("gpu-nearest", "gpu-swapped", "gpu-one")
+SETTINGS = {"scale": "small", "launches": 1, "placements": "plain", "ranks_per_node": 2}
+CHECK = ["-n", "halo_smoke", *(word for name, value in SETTINGS.items() for word in ("-S", f"{name}={value}"))]
 #: Behind the job's back every rank sees GPU 0.
 WRONG_GPU = "export CUDA_VISIBLE_DEVICES=0"
 
@@ -49,11 +52,8 @@ def test_gpus_and_their_nics_are_proved_by_the_ranks_reports_and_the_bytes(
     """A tree of files stands for the node; the NICs and their bytes are the torus's."""
     nodes.make(NODE, tmp_path / "node")
     monkeypatch.setenv("RAILYARD_NODE_ROOT", str(tmp_path / "node"))
-    settings = {"scale": "small", "launches": 1, "placements": "plain", "ranks_per_node": 2}
-    words = [word for name, value in settings.items() for word in ("-S", f"{name}={value}")]
-    common = ("-n", "halo_smoke", "--keep-stage-files", *words)
     site = Site(torus=dual_rail, folder=tmp_path, nodes=4)
-    right = site_jobs.run(site, *common, "-S", f"nics={','.join(POLICIES)}")
+    right = site_jobs.run(site, *CHECK, "--keep-stage-files", "-S", f"nics={','.join(POLICIES)}")
     assert right.records, right.output
     (record,) = right.records
     assert record.status == "ok", record.reason + right.output[-2000:]
@@ -70,11 +70,8 @@ def test_a_rank_that_sees_another_gpu_fails_the_launch(
     """The program is wrapped: each rank sets the variable again after railyard's own script."""
     nodes.make(NODE, tmp_path / "node")
     monkeypatch.setenv("RAILYARD_NODE_ROOT", str(tmp_path / "node"))
-    halo = tmp_path / "halo"
-    halo.write_text(f'#!/bin/sh\n{WRONG_GPU}\nexec {CHECKOUT}/build/benchmarks-openmpi/bin/halo "$@"\n')
-    halo.chmod(0o755)
-    settings = {"scale": "small", "launches": 1, "placements": "plain", "ranks_per_node": 2, "nics": "gpu-nearest"}
-    words = [word for name, value in settings.items() for word in ("-S", f"{name}={value}")]
-    done = site_jobs.run(Site(torus=dual_rail, folder=tmp_path, nodes=4), "-n", "halo_smoke", *words)
+    halo = f'#!/bin/sh\n{WRONG_GPU}\nexec {CHECKOUT}/build/benchmarks-openmpi/bin/halo "$@"\n'
+    executable(tmp_path / "halo", halo)
+    done = site_jobs.run(Site(torus=dual_rail, folder=tmp_path, nodes=4), *CHECK, "-S", "nics=gpu-nearest")
     (record,) = done.records
     assert record.status == "failed" and "sees GPU 0, assigned 1" in record.reason, record.reason
