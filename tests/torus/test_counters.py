@@ -108,8 +108,8 @@ def test_classes_add_up_their_links_and_stalls_are_printed_where_a_router_counts
     assert [line.split()[:2] for line in printed[1:5]] == [
         ["(0,0,0)"],
         ["X+", "r1-0-0"],
-        ["H-", "n0-0-0"],
         ["H+", "n0-0-0"],
+        ["H-", "n0-0-0"],
     ]
     *_, heading, xplus, xminus, out, into = printed
     assert heading.endswith("IN STALL MS OUT STALL MS    REPLAYS")
