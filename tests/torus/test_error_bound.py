@@ -12,7 +12,7 @@ from railyard.torus.virtual.counters import CounterReading
 from railyard.torus.virtual.error_bound import RankActivity
 from railyard.torus.virtual.fidelity import GuardVerdict, MachineLoad, WatchInterval
 
-LOOK = RankActivity(seconds=0.5, ranks=64, timed=0, run_s=0.5, wait_s=0.64, most_wait_s=0.1)
+LOOK = RankActivity(seconds=0.5, ranks=64, timed=0, wait_s=0.64)
 TRAFFIC = WatchInterval(seconds=0.1, idle=0.5, softirq=0.01, steal=0, link_share=0.9, packets=2000, bytes=4_000_000)
 ROUTER_LINES = [
     "r 77 0 0 0 0 0 0 1000000",
@@ -80,7 +80,7 @@ def test_only_looks_during_traffic_count_and_of_a_launch_that_shows_its_timed_sa
     """The start of the ranks, the check of the data and the results load the processors, and are no measurement."""
     (interval,) = fidelity.measured(fidelity.intervals(lines))
     assert interval.activity is not None
-    assert interval.activity.run_s == 4e-9
+    assert interval.activity.wait_s == 5e-9
 
 
 def test_the_busiest_link_of_the_timed_samples_is_what_limits_the_bound() -> None:

@@ -69,7 +69,7 @@ def test_each_cluster_lists_and_dry_runs_the_checks_in_the_sites_own_words(tmp_p
 def test_a_run_through_the_sites_launcher_has_a_record_that_the_rules_accept(
     railyard: Run, torus_name: str, tmp_path: Path
 ) -> None:
-    up(railyard, torus_name, "--rate-scale", "0.00025", "--slurm")
+    up(railyard, torus_name, "--rate-scale", "0.00025", "--network", "kernel", "--slurm")
     features = ["availablefeatures=hbm", "activefeatures=hbm"]
     command = ["scontrol", "update", f"nodename={','.join(HBM)}", *features]
     assert railyard("torus", "exec", torus_name, "head", "--", *command).returncode == 0

@@ -515,10 +515,3 @@ def test_a_node_that_works_is_usable_whatever_flag_slurm_appends() -> None:
         assert slurm.is_usable(state), state
     for state in ("idle*", "down*", "drained", "draining", "unknown"):
         assert not slurm.is_usable(state), state
-
-
-def test_a_step_runs_on_the_network_kernel(railyard: Run, torus_name: str) -> None:
-    up(railyard, torus_name, "--rate-scale", "0.001", "--network", "kernel", "--slurm")
-    halo = [CHECKOUT / "build/benchmarks-openmpi/bin/halo", "--cells", "4", "--repeats", "2"]
-    done = railyard("torus", "srun", torus_name, "-n", "2", *halo)
-    assert done.returncode == 0 and "every ghost cell verified" in done.stdout, done.stderr

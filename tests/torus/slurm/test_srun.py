@@ -1,7 +1,8 @@
 """What the launcher objects render for Slurm, run by Slurm's own srun: every rank reports where it ran.
 
 One job of four nodes runs all steps, each in the environment that a site may have set behind the job's back. The
-switches of the cluster are a tree of two leaves.
+switches of the cluster are a tree of two leaves, and its nodes have two NICs. It counts nothing itself: the last tests
+put wrong NIC policies on jobs of ReFrame there.
 """
 
 from __future__ import annotations
@@ -15,10 +16,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from support import nodes
 from support.commands import HUNG_S, Run, executable
-from support.sites import nic_jobs
+from support.nodes import Device, Machine
+from support.sites import nic_jobs, site_jobs
+from support.sites.site_jobs import Site
 from support.waiting import wait_until
 
+from railyard.base.checkout import CHECKOUT
 from railyard.jobs import partition
 from railyard.placements.launchers import Rendered, render
 from railyard.placements.orders.allocation import allocate
@@ -168,3 +173,50 @@ def test_options_of_a_network_plug_in_that_is_not_there_change_nothing_and_a_wro
     words = ["sbatch", "--switches=many", "-N2", "--wrap=hostname"]
     refused = railyard("torus", "exec", tree, "head", "--", *words)
     assert refused.returncode != 0 and "switches" in refused.stderr.lower()
+
+
+#: Two NUMA domains of a core; GPUs and NICs in different orders. Local rank 0 gets GPU 1, near to nic0.
+NODE = Machine(
+    cores=1,
+    domains=2,
+    vendor="0x10de",
+    gpus=(Device("0000:03:00.0", 1, ""), Device("0000:41:00.0", 0, "")),
+    nics={"net/nic0": Device("0000:81:00.0", 0, ""), "net/nic1": Device("0000:c1:00.0", 1, "")},
+)
+POLICIES = ("gpu-nearest", "gpu-swapped", "gpu-one")
+SETTINGS = {"scale": "small", "launches": 1, "placements": "plain", "ranks_per_node": 2}
+CHECK = ["-n", "halo_smoke", *(word for name, value in SETTINGS.items() for word in ("-S", f"{name}={value}"))]
+#: Behind the job's back every rank sees GPU 0.
+WRONG_GPU = "export CUDA_VISIBLE_DEVICES=0"
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="binds ranks to two processors")
+def test_gpus_and_their_nics_are_proved_by_the_ranks_reports_and_the_bytes(
+    tree: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tree of files stands for the node; the NICs and their bytes are the torus's."""
+    nodes.make(NODE, tmp_path / "node")
+    monkeypatch.setenv("RAILYARD_NODE_ROOT", str(tmp_path / "node"))
+    site = Site(torus=tree, folder=tmp_path, nodes=4)
+    right = site_jobs.run(site, *CHECK, "--keep-stage-files", "-S", f"nics={','.join(POLICIES)}")
+    assert right.records, right.output
+    (record,) = right.records
+    assert record.status == "ok", record.reason + right.output[-2000:]
+    found = {launch.nic_policy: launch for launch in record.launches}
+    assert {name: str(launch.nic_verdict) for name, launch in found.items()} == dict.fromkeys(POLICIES, "obeyed")
+    assert {launch.placement for launch in record.launches} == {"plain/numa"}, "ranks are bound to the domains"
+    wrapper = next(tmp_path.glob("stage/**/gpu-nearest.sh"))
+    assert "CUDA_VISIBLE_DEVICES=1" in wrapper.read_text()
+
+
+def test_a_rank_that_sees_another_gpu_fails_the_launch(
+    tree: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program is wrapped: each rank sets the variable again after railyard's own script."""
+    nodes.make(NODE, tmp_path / "node")
+    monkeypatch.setenv("RAILYARD_NODE_ROOT", str(tmp_path / "node"))
+    halo = f'#!/bin/sh\n{WRONG_GPU}\nexec {CHECKOUT}/build/benchmarks-openmpi/bin/halo "$@"\n'
+    executable(tmp_path / "halo", halo)
+    done = site_jobs.run(Site(torus=tree, folder=tmp_path, nodes=4), *CHECK, "-S", "nics=gpu-nearest")
+    (record,) = done.records
+    assert record.status == "failed" and "sees GPU 0, assigned 1" in record.reason, record.reason
