@@ -106,8 +106,13 @@ def run_script(folder: Path, nodes: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, cwd=folder, env=variables, capture_output=True, text=True, check=False)
 
 
-def test_a_script_writes_nothing_where_another_job_runs(dry_run: DryRun, tmp_path: Path) -> None:
-    """Placing came before the lock, so the host files of the running job were another job's."""
+def test_a_script_writes_nothing_where_another_job_runs_or_the_directory_is_another_jobs(
+    dry_run: DryRun, tmp_path: Path
+) -> None:
+    """Placing came before the lock, so the host files of the running job were another job's.
+
+    A first job waited in the queue when its directory was emptied for a second.
+    """
     assert dry_run("-n", "halo_smoke", "--keep-stage-files").returncode == 0
     (job,) = tmp_path.glob("**/job.json")
     with (job.parent / "job.lock").open("w") as lock:
@@ -115,12 +120,6 @@ def test_a_script_writes_nothing_where_another_job_runs(dry_run: DryRun, tmp_pat
         done = run_script(job.parent, "a1\na2\n")
     assert done.returncode == 1 and "another job runs in" in done.stderr
     assert not (job.parent / "placed.json").exists() and not list(job.parent.glob("*.hosts"))
-
-
-def test_a_script_ends_where_the_directory_is_another_jobs(dry_run: DryRun, tmp_path: Path) -> None:
-    """The first job waited in the queue when its directory was emptied for the second."""
-    assert dry_run("-n", "halo_smoke", "--keep-stage-files").returncode == 0
-    (job,) = tmp_path.glob("**/job.json")
     first = (job.parent / "rfm_job.sh").read_text()
     assert dry_run("-n", "halo_smoke", "--keep-stage-files").returncode == 0
     (job.parent / "rfm_job.sh").write_text(first)

@@ -10,9 +10,12 @@ import pytest
 from support import synthetic
 
 from railyard.base.errors import InputError
+from railyard.jobs import submission
 from railyard.jobs.job import request
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.partition import Partition
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.topology import catalog
 from railyard.records.assemble import LaunchRun
 from railyard.records.store import archive
 
@@ -233,3 +236,42 @@ def test_smoke_checks_get_the_small_torus_only_where_the_job_makes_one(
     where = Partition.read("vtorus:some", scheduler, {"origin": origin, **SMOKE}, {})
     assert where.torus_for({tag}, "") == torus
     assert where.torus_for({tag}, "dual-rail-small") == "dual-rail-small"
+
+
+# ---- nodes near to each other: the option of each scheduler ----
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "value", "option"),
+    [
+        ("slurm", 1, "--switches=1"),
+        ("slurm", "2@30", "--switches=2@30"),
+        ("squeue", "1@1-12:00:00", "--switches=1@1-12:00:00"),
+        ("pbs", "switch", "-l place=group=switch"),
+    ],
+)
+def test_the_scheduler_gets_its_own_option(scheduler: str, value: str | int, option: str) -> None:
+    where = Partition.read("site:cpu", scheduler, {"nodes": 4, "constraint": value}, {})
+    granted = allocate(catalog.load("gemini-2x2x2"), "contiguous", seed=1)
+    assert option in submission.options(where, granted)
+
+
+def test_without_a_constraint_there_is_no_such_option() -> None:
+    where = Partition.read("site:cpu", "pbs", {"nodes": 4}, {})
+    assert list(submission.options(where, allocate(catalog.load("gemini-2x2x2"), "contiguous", seed=1))) == []
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "value", "words"),
+    [
+        ("slurm", "one", "COUNT"),
+        ("slurm", "1 --nodelist=x", "COUNT"),
+        ("pbs", "switch:excl", "resource"),
+        ("flux", "switch", "none with the scheduler flux"),
+        ("local", "1", "none with the scheduler local"),
+    ],
+)
+def test_what_a_scheduler_cannot_word_is_refused(scheduler: str, value: str, words: str) -> None:
+    with pytest.raises(InputError, match=r"extras\.constraint") as caught:
+        Partition.read("site:cpu", scheduler, {"nodes": 4, "constraint": value}, {})
+    assert words in str(caught.value) and "\n" not in str(caught.value)
