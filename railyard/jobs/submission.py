@@ -27,7 +27,7 @@ from railyard.placements.orders.allocation import Allocation
 from railyard.placements.topology.base import Node
 from railyard.records import looks
 from railyard.records.record import Software
-from railyard.records.store import folders, sessions
+from railyard.records.store import archive, sessions
 
 #: What a job leaves in its stage directory (`railyard.jobs.job.job_folder`).
 LEFT = (
@@ -89,7 +89,7 @@ def write(folder: Path, submission: Submission, program: Program) -> Submission:
     Raises InputError where the job's archive cannot be written.
     """
     job, where = submission.job, submission.where
-    folders.check_writable(Path(job.spec.archive), (job.site.system["name"], sessions.FOLDER))
+    archive.check_writable(Path(job.spec.archive), (job.site.system["name"], sessions.FOLDER))
     for path in (path for pattern in LEFT for path in folder.glob(pattern)):  # ReFrame may have left it there
         if path.is_dir():
             shutil.rmtree(path)
