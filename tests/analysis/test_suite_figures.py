@@ -207,5 +207,5 @@ def test_an_axis_over_sizes_is_logarithmic_and_keeps_the_unit_of_its_samples() -
         axes = Figure().subplots()
         axes.plot([1, 2], [1.0, 2e6])
         axes.set_yscale("log")
-        painting.name_y(axes, fom_of("latency_us"))
+        painting.name_axis(axes.yaxis, fom_of("latency_us"))
     assert axes.get_ylabel() == "µs (lower is better)"
