@@ -30,7 +30,7 @@ from railyard.placements.topology import catalog
 from railyard.torus.engines import netns
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape
-from railyard.torus.virtual import autogroup, lifecycle, locks, packet_budget, rootless, status
+from railyard.torus.virtual import kernel_limits, lifecycle, locks, packet_budget, rootless, status
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 
@@ -43,7 +43,7 @@ def sandbox(script: str) -> subprocess.CompletedProcess[str]:
 
     Its kernel is the real one. Of the setting that `up` changes it has a copy, which is on.
     """
-    setting = f"! test -e {autogroup.SETTING} || mount --bind /run/setting {autogroup.SETTING}"
+    setting = f"! test -e {kernel_limits.AUTOGROUP} || mount --bind /run/setting {kernel_limits.AUTOGROUP}"
     own_run = "mount -t tmpfs tmpfs /run && mkdir -p /run/netns /run/railyard && echo 1 >/run/setting"
     prepared = f"{own_run}\n{setting}\n{script}"
     alone = ["unshare", "--net", "--pid", "--fork", "--mount", "--mount-proc", "bash", "-c", prepared]
@@ -189,14 +189,15 @@ def test_up_of_a_torus_that_lost_a_node_does_not_say_already_up(railyard: Run, t
         "railyard torus up gemini-2x2x2 --name b & "
         "while kill -0 $! && ! grep -q 0 /run/setting; do :; done; kill -9 $!",
         # What an `up` leaves that is killed before it writes the setting.
-        f"mkdir /run/railyard/b && touch /run/railyard/{autogroup.WAS}\nrailyard torus up gemini-2x2x2 --name b",
+        f"mkdir /run/railyard/b && touch /run/railyard/{kernel_limits.GROUPS_WERE_ON}\n"
+        "railyard torus up gemini-2x2x2 --name b",
     ],
     ids=["another torus is down", "up was killed", "an earlier up was killed"],
 )
 def test_sessions_are_no_groups_of_the_scheduler_while_a_torus_is_up(script: str) -> None:
-    if not autogroup.is_affected(platform.release()):
+    if not kernel_limits.may_starve(platform.release()):
         pytest.skip(f"Linux {platform.release()} has no scheduler that lets one group starve the others")
-    if not autogroup.SETTING.exists():
+    if not kernel_limits.AUTOGROUP.exists():
         pytest.skip("this kernel has no autogroups (CONFIG_SCHED_AUTOGROUP)")
     done = sandbox(f"{script}\ncat /run/setting && railyard torus down b >&2 && cat /run/setting")
     assert done.stdout.split()[-2:] == ["0", "1"], done.stdout + done.stderr
@@ -214,7 +215,7 @@ def test_sessions_are_no_groups_of_the_scheduler_while_a_torus_is_up(script: str
     ],
 )
 def test_the_scheduler_that_starves_groups_is_known_by_its_release(*, release: str, affected: bool) -> None:
-    assert autogroup.is_affected(release) == affected
+    assert kernel_limits.may_starve(release) == affected
 
 
 @pytest.mark.parametrize("name", ["lock", "launch"])
@@ -302,8 +303,7 @@ def test_a_killed_fault_is_reported_and_the_same_command_finishes_it(
 #: router's new description, or the signal by which the router reads it.
 KILLED_FAULT = """
 import os, signal, sys
-from railyard.torus.engines import router
-from railyard.torus.virtual import live_faults
+from railyard.torus.engines import netns, router
 left = int(sys.argv.pop(1))
 kill = os.kill
 def counted(step):
@@ -314,8 +314,8 @@ def counted(step):
         left -= 1
         return step(*arguments)
     return run
-live_faults._run = counted(live_faults._run)
-router._write = counted(router._write)
+netns.batches = counted(netns.batches)
+router.replace_file = counted(router.replace_file)
 os.kill = counted(os.kill)
 sys.argv = ["railyard", "torus", "fault", *sys.argv[1:]]
 from railyard.cli import main

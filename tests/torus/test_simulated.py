@@ -26,7 +26,7 @@ from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.faults import Faults, find_link
 from railyard.records.store import archive
-from railyard.torus.simulated import calibration, cost, network, smpi
+from railyard.torus.simulated import calibration, network, smpi
 from railyard.torus.simulated.smpi import SimulationLimits
 
 PROGRAMS = CHECKOUT / "build/benchmarks-simgrid/bin"
@@ -400,11 +400,11 @@ def test_every_calibrated_value_has_a_source() -> None:
 
 
 def test_an_alltoall_too_large_is_estimated_before_it_starts() -> None:
-    small = cost.collective("alltoall", groups=49, ranks=7, size_bytes=1 << 14, rounds=4)
-    large = cost.collective("alltoall", groups=1, ranks=343, size_bytes=1 << 17, rounds=4)
+    small = smpi.collective_cost("alltoall", groups=49, ranks=7, size_bytes=1 << 14, rounds=4)
+    large = smpi.collective_cost("alltoall", groups=1, ranks=343, size_bytes=1 << 17, rounds=4)
     assert small.excess(SimulationLimits()) == ""
     assert "GiB of memory" in large.excess(SimulationLimits()) and "43" in large.excess(SimulationLimits())
-    long = cost.collective("alltoall", groups=1, ranks=4096, size_bytes=1, rounds=4)
+    long = smpi.collective_cost("alltoall", groups=1, ranks=4096, size_bytes=1, rounds=4)
     assert "s of this machine's time" in long.excess(SimulationLimits())
 
 

@@ -78,12 +78,14 @@ def each_simulated(
 
 
 def _run(topology: Topology, path: Path, messages: Sequence[Message]) -> Simulated:
+    """Run messages, which the router reads as lines; NIC k of a node is link 2 (node x rails + k)."""
+    lines = (
+        f"0 {2 * (message.source * topology.rails + message.rails[0])} "
+        f"{addresses.node_address(topology, topology.nodes[message.target], message.rails[1])} {message.size_bytes}\n"
+        for message in messages
+    )
     done = subprocess.run(
-        [str(ROUTER), "--simulate", str(path)],
-        input="".join(_lines(topology, messages)),
-        capture_output=True,
-        text=True,
-        check=False,
+        [str(ROUTER), "--simulate", str(path)], input="".join(lines), capture_output=True, text=True, check=False
     )
     if done.returncode:
         raise RunError(f"{ROUTER.name} --simulate: {done.stderr.strip()}")
@@ -144,11 +146,3 @@ def estimated_s(topology: Topology, draws: int, sent: Traffic) -> float:
 
 def _share(sent: Traffic) -> float:
     return min(1.0, max(EXCHANGE_BYTES, MESSAGE_BYTES * len(sent.source)) / max(sent.total_bytes, 1.0))
-
-
-def _lines(topology: Topology, messages: Sequence[Message]) -> Iterator[str]:
-    """Yield the messages as the router reads them; NIC k of a node is link 2 (node x rails + k)."""
-    for message in messages:
-        nic = 2 * (message.source * topology.rails + message.rails[0])
-        address = addresses.node_address(topology, topology.nodes[message.target], message.rails[1])
-        yield f"0 {nic} {address} {message.size_bytes}\n"

@@ -90,15 +90,6 @@ class Histogram:
     sum: int
     buckets: Mapping[int, int]
 
-    def since(self, earlier: Histogram) -> Histogram:
-        """Return the histogram of the values that were added after an earlier one."""
-        added = {start: n - earlier.buckets.get(start, 0) for start, n in self.buckets.items()}
-        return Histogram(
-            count=self.count - earlier.count,
-            sum=self.sum - earlier.sum,
-            buckets={start: n for start, n in added.items() if n > 0},
-        )
-
     def quantile(self, share: float) -> int:
         """Return the lower edge of the bucket that contains the quantile of a share from 0 to 1; 0 without values."""
         below = 0
@@ -194,12 +185,14 @@ def not_handed_over(lines: Sequence[str]) -> str:
 
 def _difference(lines: Iterable[str], name: str) -> Histogram | None:
     """Return the values of a histogram between its first and its last line; None if there is no line."""
-    read = [_histogram(line) for line in lines if line.startswith(f"h {name} ")]
-    return read[-1].since(read[0]) if read else None
-
-
-def _histogram(line: str) -> Histogram:
-    """Return the histogram of a line `h` of railyard-counters."""
-    _, _, count, total, _, *buckets = line.split()
-    pairs = (bucket.split(":") for bucket in buckets)
-    return Histogram(count=int(count), sum=int(total), buckets={int(start): int(n) for start, n in pairs})
+    read = []
+    for line in (line for line in lines if line.startswith(f"h {name} ")):
+        _, _, count, total, _, *pairs = line.split()
+        buckets = {int(start): int(n) for start, n in (pair.split(":") for pair in pairs)}
+        read.append(Histogram(count=int(count), sum=int(total), buckets=buckets))
+    if not read:
+        return None
+    first, last = read[0], read[-1]
+    added = {start: n - first.buckets.get(start, 0) for start, n in last.buckets.items()}
+    buckets = {start: n for start, n in added.items() if n > 0}
+    return Histogram(count=last.count - first.count, sum=last.sum - first.sum, buckets=buckets)

@@ -28,6 +28,8 @@ from railyard.torus.virtual.lifecycle import VirtualTorus
 #: The variable with the number of times that a launch may be started, as long as it is void because of load alone.
 ATTEMPTS = "RAILYARD_ATTEMPTS"
 MOST_ATTEMPTS = 9
+#: The variable that names the torus whose locks `railyard launch-roles` holds for the launchers that it starts.
+AS_ONE = "RAILYARD_ONE_LAUNCH"
 #: A launch of more seconds is not repeated, because a job has a time limit for all attempts together.
 LONGEST_REPEATED_S = 120
 
@@ -47,27 +49,24 @@ def _here(torus: VirtualTorus) -> list[str]:
 def on_host(torus: VirtualTorus, host: str, command: Sequence[str]) -> NoReturn:
     """Replace this process by a command on a host; InputError for a host that the torus does not have."""
     if host not in hosts(torus):
-        raise InputError("host", "", host, _valid_hosts(torus, host))
+        examples = ", ".join(node.name for node in torus.topology.nodes[:4])
+        valid = f"head or a node ({examples}, ...) of {torus.name}"
+        if torus.shape.network == "kernel":
+            valid = f"head, a node ({examples}, ...) or a router (r0-0-0, ...) of {torus.name}"
+        elif host in map(torus.topology.router_name, torus.topology.routers):
+            shown = f"`railyard torus counters {torus.name}` shows their links"
+            valid = (
+                f"head or a node: routers are no hosts on the network `router`; {shown}, `up --network kernel` makes "
+                "them hosts"
+            )
+        raise InputError("host", "", host, valid)
     variables = {**os.environ, **environments.for_any_program(torus)}
     if torus.parts and host not in _here(torus):
         machine = torus.parts.machines[torus.machine_of[host]]
-        words = machines.entered(torus.name, host, command, environment=variables, folder=str(Path.cwd()))
+        words = launcher_process.entered(torus.name, host, command, environment=variables, folder=str(Path.cwd()))
         command = machines.command(torus.parts, machine, words)
         os.execvp(command[0], command)
     os.execvpe("railyard-enter", ["railyard-enter", host, *command], variables)
-
-
-def _valid_hosts(torus: VirtualTorus, host: str) -> str:
-    """Return which hosts a command can run on, as the end of an error about `host`."""
-    examples = ", ".join(node.name for node in torus.topology.nodes[:4])
-    if torus.shape.network == "kernel":
-        return f"head, a node ({examples}, ...) or a router (r0-0-0, ...) of {torus.name}"
-    if host not in map(torus.topology.router_name, torus.topology.routers):
-        return f"head or a node ({examples}, ...) of {torus.name}"
-    return (
-        f"head or a node: routers are no hosts on the network `router`; `railyard torus counters {torus.name}` shows "
-        "their links, `up --network kernel` makes them hosts"
-    )
 
 
 def mpirun(torus: VirtualTorus, arguments: Sequence[str]) -> int:
@@ -135,8 +134,11 @@ def run_as_one(torus: VirtualTorus, once: Callable[[VirtualTorus], int]) -> int:
     """
 
     def as_one(granted: VirtualTorus) -> int:
-        with locks.as_one_launch(granted.name):
+        os.environ[AS_ONE] = granted.name
+        try:
             return once(granted)
+        finally:
+            del os.environ[AS_ONE]
 
     return _in_turn(torus, as_one)
 
@@ -147,20 +149,25 @@ def _launch(torus: VirtualTorus, command: Sequence[str], variables: Mapping[str,
     def once(granted: VirtualTorus) -> int:
         return launcher_process.start(granted, command, variables, host).wait()
 
-    return once(torus) if locks.is_part_of_launch(torus.name) else _in_turn(torus, once)
+    is_part = os.environ.get(AS_ONE) == torus.name and locks.INSIDE_LAUNCH not in os.environ
+    return once(torus) if is_part else _in_turn(torus, once)
 
 
 def _in_turn(torus: VirtualTorus, once: Callable[[VirtualTorus], int]) -> int:
     """Run `once` with the locks of a launch held and the guard watching; return its exit status.
 
-    It runs again if load alone made the launch void, attempts are left, and its output can be removed.
+    It runs again if load alone made the launch void, attempts are left, and its output can be removed. Raises
+    InputError if the attempts in the variable ATTEMPTS are not 1 to MOST_ATTEMPTS.
     """
     _check_router(torus)
     torus, waited_s = _take_locks(torus)
-    attempts = _attempts()
+    text = os.environ.get(ATTEMPTS, "1")
+    if text not in map(str, range(1, MOST_ATTEMPTS + 1)):
+        raise InputError("environment", ATTEMPTS, text, f"1 to {MOST_ATTEMPTS}")
+    attempts = int(text)
     output = _Output()
     for attempt in range(1, attempts + 1):
-        with machines.relay(torus), fidelity.Watch(torus, attempt, waited_s) as watch:
+        with launcher_process.relay(torus), fidelity.Watch(torus, attempt, waited_s) as watch:
             status = once(torus)
         is_last = attempt == attempts or status != 0 or not is_worth_another(watch.guard)
         if is_last or not output.truncate():
@@ -191,14 +198,6 @@ def _launch_once_granted(torus: VirtualTorus, command: Sequence[str], variables:
 def is_worth_another(guard: fidelity.GuardReport) -> bool:
     """Return whether a launch is void because of load alone, and short enough for a second one."""
     return guard.by_load and guard.watched_s <= LONGEST_REPEATED_S
-
-
-def _attempts() -> int:
-    """Return the number of times that a launch may be started; InputError if it is not 1 to MOST_ATTEMPTS."""
-    text = os.environ.get(ATTEMPTS, "1")
-    if text not in map(str, range(1, MOST_ATTEMPTS + 1)):
-        raise InputError("environment", ATTEMPTS, text, f"1 to {MOST_ATTEMPTS}")
-    return int(text)
 
 
 class _Output:
