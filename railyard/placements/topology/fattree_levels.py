@@ -30,7 +30,7 @@ from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, np
 from railyard.placements.topology.chosen.rules import SHORTEST
 from railyard.placements.topology.parts import Coordinate, LinkClass
-from railyard.placements.topology.switched import LinkType, Switched, Wiring, check_classes, wire
+from railyard.placements.topology.switched import LinkType, Switched, Wiring, check_classes, wire_tree
 
 MOST_SWITCHES = 100_000
 
@@ -136,17 +136,7 @@ class FatTreeLevels(Switched):
         """Return the wiring, and the first link down and the first link up of every switch."""
         ups = [self._up_links(level) for level in range(len(self.levels))]
         lower, upper, child, digit, kind = (np.concatenate(parts) for parts in zip(*ups, strict=True))
-        count = len(lower)
-        columns = {
-            # Links down before links up; the stable sort by source then leaves them in the order of their numbers.
-            "source": np.concatenate([upper, lower]),
-            "target": np.concatenate([lower, upper]),
-            "label": np.concatenate([child, digit]),
-            "kind": np.tile(kind, 2),
-            "cable": np.zeros(2 * count, dtype=np.int64),
-            "up": np.repeat(np.array([0, 1], dtype=np.int64), count),
-        }
-        wiring, _ = wire(columns, np.roll(np.arange(2 * count, dtype=np.int64), count))
+        wiring = wire_tree(lower, upper, labels=(child, digit), kind=kind)
         switches = np.arange(self.firsts[-1], dtype=np.int64)
         down = np.searchsorted(wiring.source, switches).astype(np.int64)
         fans = [0, *(level.children for level in self.levels)]
