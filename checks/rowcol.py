@@ -50,14 +50,8 @@ class RowcolCheck(SizedCheck):
     standard = {"sizes": [8, 1 << 10, 1 << 14, 1 << 16], "repeats": 100, "start": "auto"}
     large = {"sizes": [8, 1 << 10, 1 << 14, 1 << 16, 1 << 20], "repeats": 1000, "start": "auto"}
 
-    def case(self) -> dict[str, Any]:
-        return {
-            "splits": self.splits,
-            "collectives": self.collectives,
-            "sizes_bytes": self.sizes,
-            "repeats": self.repeats,
-            "start": self.start,
-        }
+    case_of = {"splits": "splits", "collectives": "collectives", "sizes_bytes": "sizes"}
+    case_of |= {"repeats": "repeats", "start": "start"}
 
     @run_after("setup")
     def refuse_what_cannot_be_simulated(self) -> None:

@@ -161,7 +161,7 @@ def _compared(allocation: Allocation, traffic: Traffic) -> dict[str, Any]:
             except (RunError, ImportError, OSError) as error:
                 console.print(f"{name}: {error}")
     begun_s = time.process_time()
-    slowest_s, hops, sum_s = result(optimised(job, traffic, Effort(time_limit_s=math.inf)))
+    slowest_s, hops, sum_s = result(optimised(replace(job, traffic=traffic, effort=Effort(time_limit_s=math.inf))))
     bound_s, hops_bound = bounds(allocation, traffic)
     best = min(rivals, key=rivals.__getitem__)
     least, least_s = (min(result[which] for result in rivals.values()) for which in (1, 2))

@@ -8,6 +8,7 @@ passes no options on. Leaves out: whether the scheduler knows switches, and whet
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -144,6 +145,10 @@ class Partition(Site):
         """
         return self.smoke_topology if not topology and self.makes_torus and SMOKE in tags else topology
 
+    def with_torus(self, topology: str) -> Partition:
+        """Return the partition with the topology of the torus that a job makes: `topology`, or its own if empty."""
+        return dataclasses.replace(self, topology=topology) if topology and self.makes_torus else self
+
     @property
     def is_certain(self) -> bool:
         """Return whether the nodes are known before the job; a placement that they do not allow is then an error."""
@@ -185,7 +190,11 @@ class Partition(Site):
         if self.cluster is None:
             return ""
         if self.cluster and Path(self.topology).is_file():
-            return _no_jobs(self.cluster)
+            torus = lifecycle.read(self.cluster)
+            if torus is None or torus.containers is None:
+                return ""
+            of_image = f"are containers of {torus.containers.image}, in which a job has no railyard"
+            return f"nodes of the torus {self.cluster} {of_image}; `railyard torus srun` launches there"
         up = "railyard torus up TOPOLOGY --name NAME --slurm"
         if not self.cluster:
             return f"RAILYARD_TORUS names no torus with Slurm; `{up}` makes one (docs/cluster.md)"
@@ -208,14 +217,3 @@ def _one_of(extras: Mapping[str, Any], name: str, default: str, *, valid: Sequen
     if chosen not in valid:
         raise InputError("reframe.yml", f"{partition}: extras.{name}", chosen, ", ".join(valid))
     return chosen
-
-
-def _no_jobs(cluster: str) -> str:
-    """Return why jobs cannot run railyard on a torus's nodes, in one line; empty if they can."""
-    torus = lifecycle.read(cluster)
-    if torus is None or torus.containers is None:
-        return ""
-    return (
-        f"nodes of the torus {cluster} are containers of {torus.containers.image}, in which a job has no railyard; "
-        "`railyard torus srun` launches there"
-    )

@@ -24,7 +24,7 @@ from railyard.jobs.roles import Companion
 from railyard.placements import launchers
 from railyard.placements.launchers import files
 from railyard.placements.linkload.matrix import read_traffic
-from railyard.placements.nics import lines
+from railyard.placements.nics import lines, policies
 from railyard.placements.orders import spec
 from railyard.placements.orders.allocation import Allocation
 from railyard.placements.orders.placement import Placement, place
@@ -71,25 +71,13 @@ class _Ranks:
     own: Placement
     companions: Sequence[roles.Placed] = ()
 
-    def by_stem(self, name: str) -> dict[str, Placement]:
-        """Return the placement of each program by the beginning of its files' names."""
-        return {name: self.own, **{stem(name, one.companion): one.placement for one in self.companions}}
 
-
-Combinations = Mapping[tuple[str, str], Combination]
-
-
-def plan_all(job: Submitted, nodes: Nodes) -> Plan:
-    """Return the plan of a job; raises InputError for the first placement that the nodes do not allow."""
-    ranks = {name: _place(job, nodes, name) for name in job.spec.placements}
-    return _planned(job, nodes, ranks, _rendered(job, nodes, ranks), cannot={}, instead={})
-
-
-def plan_what_can(job: Submitted, nodes: Nodes, *, stand_ins: bool = False) -> Plan:
+def plan(job: Submitted, nodes: Nodes, *, is_certain: bool = False, stand_ins: bool = False) -> Plan:
     """Return the plan of the placements that the nodes allow; the reasons for the others are in `cannot`.
 
-    With `stand_ins` the others are rendered, too, because the nodes that the scheduler grants may allow them.
-    InputError is then raised for what the launcher or the stack cannot express.
+    With `is_certain` InputError is raised for the first placement that they do not allow. With `stand_ins` the others
+    are rendered, too, because the nodes that the scheduler grants may allow them. InputError is then raised for what
+    the launcher or the stack cannot express.
     """
     ranks: dict[str, _Ranks] = {}
     rendered: dict[tuple[str, str], Combination] = {}
@@ -103,12 +91,19 @@ def plan_what_can(job: Submitted, nodes: Nodes, *, stand_ins: bool = False) -> P
             rendered |= {} if stand_ins else _rendered(job, nodes, placed)
             ranks |= placed
         except InputError as error:
+            if is_certain:
+                raise
             cannot[name] = str(error)
-    if not stand_ins:
-        return _planned(job, nodes, ranks, rendered, cannot=cannot, instead={})
-    instead = {name: _stand_in(job, nodes.allocation, name) for name in cannot}
-    rendered = _rendered(job, nodes, {**ranks, **instead})
-    return _planned(job, nodes, ranks, rendered, cannot=cannot, instead=instead)
+    either = ranks
+    if stand_ins:
+        either = {**ranks, **{name: _stand_in(job, nodes.allocation, name) for name in cannot}}
+        rendered = _rendered(job, nodes, either)
+    return Plan(
+        placed=_described(job, nodes, ranks, cannot),
+        combinations=rendered,
+        companions={name: [other.companion for other in one.companions] for name, one in either.items()},
+        equal=equal({name: one.own for name, one in ranks.items()}),
+    )
 
 
 def _place(job: Submitted, nodes: Nodes, name: str) -> _Ranks:
@@ -131,8 +126,6 @@ def _own(job: Submitted, allocation: Allocation, name: str) -> Placement:
 
 
 def _companions(job: Submitted, allocation: Allocation, name: str) -> list[roles.Placed]:
-    if job.roles is None:
-        return []
     request = job.spec
     per_node, seed = request.ranks_per_node, request.seed
     return roles.placed(job.roles, allocation, name, grid=request.grid, ranks_per_node=per_node, seed=seed)
@@ -168,28 +161,12 @@ def _rendered(job: Submitted, nodes: Nodes, ranks: Mapping[str, _Ranks]) -> dict
             stated=job.spec.nic_settings,
         )
         for name, one in ranks.items()
-        for beginning, placement in one.by_stem(name).items()
+        for beginning, placement in [
+            (name, one.own),
+            *((stem(name, other.companion), other.placement) for other in one.companions),
+        ]
         for policy in job.spec.nics
     }
-
-
-def _planned(
-    job: Submitted,
-    nodes: Nodes,
-    ranks: Mapping[str, _Ranks],
-    rendered: Combinations,
-    *,
-    cannot: Mapping[str, str],
-    instead: Mapping[str, _Ranks],
-) -> Plan:
-    return Plan(
-        placed=_described(job, nodes, ranks, cannot),
-        combinations=rendered,
-        companions={
-            name: [companion.companion for companion in one.companions] for name, one in {**ranks, **instead}.items()
-        },
-        equal=equal({name: one.own for name, one in ranks.items()}),
-    )
 
 
 def stem(name: str, companion: Companion) -> str:
@@ -206,17 +183,13 @@ def write_plan(folder: Path, plan: Plan) -> None:
     }
     for (beginning, _), combination in plan.combinations.items():
         if beginning in can:
-            _write(folder, combination)
+            for file, text in {**combination.files, **combination.scripts}.items():
+                (folder / file).write_text(text)
+                if file in combination.scripts:
+                    (folder / file).chmod(0o755)
     for name in plan.placed.hosts:
         mark(folder, name).touch()
     write(folder, plan.placed)
-
-
-def _write(folder: Path, combination: Combination) -> None:
-    for file, text in {**combination.files, **combination.scripts}.items():
-        (folder / file).write_text(text)
-    for file in combination.scripts:
-        (folder / file).chmod(0o755)
 
 
 def mark(folder: Path, placement: str) -> Path:
@@ -256,7 +229,10 @@ def _described(job: Submitted, nodes: Nodes, ranks: Mapping[str, _Ranks], cannot
         gpus=usual.gpus,
         cannot=cannot,
         has_groups=coordinates is None and allocation.topology.has_groups,
-        roles={name: _hosts(one.companions) for name, one in ranks.items()},
+        roles={
+            name: {other.companion.name: [node.name for node in other.placement.nodes] for other in one.companions}
+            for name, one in ranks.items()
+        },
         described=sum(len(kind.names) for kind in nodes.kinds),
         kinds=len(nodes.kinds),
         boots=nodes.boots,
@@ -272,12 +248,12 @@ def _assigned(job: Submitted, some: Placement | None, kind: NodeKind | None) -> 
         return Assigned(nodes=nodes, nics={}, gpus={})
     layout = kind.layout if kind else None
     on = launching.host(some, job.site.devices, layout, by_script=job.site.binds_by_script)
+    chosen = {name: policies.parse(name, len(on.nics)) for name in job.spec.nics}
     return Assigned(
         nodes=nodes,
-        nics={policy: launching.assigned_nics(policy, on) for policy in job.spec.nics},
-        gpus={policy: launching.assigned_gpus(policy, on) for policy in job.spec.nics},
+        nics={
+            name: [[on.nics[nic] for nic in own] for own in policies.assign(policy, on)]
+            for name, policy in chosen.items()
+        },
+        gpus={name: list(policies.gpus(policy, on)) for name, policy in chosen.items()},
     )
-
-
-def _hosts(companions: Sequence[roles.Placed]) -> dict[str, list[str]]:
-    return {one.companion.name: [node.name for node in one.placement.nodes] for one in companions}

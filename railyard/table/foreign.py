@@ -20,11 +20,10 @@ from typing import NamedTuple
 from railyard.applications import launch
 from railyard.applications.programs import osu
 from railyard.base.errors import InputError
+from railyard.records import json_io
 from railyard.records.json_io import Json
 from railyard.records.store.imported import Point, Result
 
-#: The largest file that is read, in bytes.
-MOST_BYTES = 64 << 20
 #: What a user may state about results that do not have it: `--set NAME=VALUE`.
 SETTABLE = ("system", "partition", "environment", "check", "created", "command", "exit_status", "machine", "software")
 _OLD_PERFLOG = re.compile(r"[-0-9T:+]+\|reframe ([0-3]\.\S+)")
@@ -53,14 +52,8 @@ def results(
 
     Raises InputError for a file that no reader knows, is cut short, or has no figure.
     """
-    try:
-        with path.open("rb") as opened:
-            content = opened.read(MOST_BYTES + 1)
-        when = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    except OSError as error:
-        raise InputError(str(path), "", problem=(error.strerror or "").lower(), valid="a readable file") from error
-    if len(content) > MOST_BYTES:
-        raise InputError(str(path), "", problem="a larger file", valid=f"at most {MOST_BYTES:,} bytes")
+    content = json_io.read_bytes(path)
+    when = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     file = File(path.name, content.decode(errors="replace").lstrip("\ufeff"), units, program)
     reader = next((read for knows, read in READERS if knows(file)), None)
     if reader is None:
@@ -160,7 +153,8 @@ def _perflog(file: File) -> Iterator[Result]:
             environment=cells.get("environ", ""),
             job=cells.get("jobid", ""),
             parameters={"name": name, **{key: cells[key] for key in _KEPT if cells.get(key)}},
-            nodes=_count(nodes),
+            # a list that is folded has commas within its brackets, too
+            nodes=len(nodes.split(",")) if nodes and "[" not in nodes else None,
             ranks=whole["num_tasks"],
             exit_status=whole["job_exitcode"],
             machine=nodes,
@@ -170,11 +164,6 @@ def _perflog(file: File) -> Iterator[Result]:
 
 #: Columns of a perflog that are parameters.
 _KEPT = ("num_tasks_per_node", "num_cpus_per_task", "num_gpus_per_node", "spack_spec", "env_vars", "extra_resources")
-
-
-def _count(nodes: str) -> int | None:
-    """Return how many nodes a list with commas has; None for one that is folded, whose brackets have commas, too."""
-    return len(nodes.split(",")) if nodes and "[" not in nodes else None
 
 
 def _report(file: File) -> Iterator[Result]:

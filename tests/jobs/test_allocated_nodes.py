@@ -46,7 +46,7 @@ def test_a_source_that_does_not_fit_ends_no_job(tmp_path: Path) -> None:
     (tmp_path / "where.csv").write_text(WHERE.replace("nid004,0,1,1", "nid004,7,7,7"))
     found = allocated_nodes.allocation(read, GRANTED)
     assert "no coordinates" in found.without and "7,7,7" in found.without
-    placed = placing.plan_what_can(read, found).placed
+    placed = placing.plan(read, found).placed
     assert set(placed.hosts) == {"plain", "scheduler"} and not placed.cannot
 
 

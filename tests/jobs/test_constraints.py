@@ -23,12 +23,12 @@ from railyard.placements.topology import catalog
 def test_the_scheduler_gets_its_own_option(scheduler: str, value: str | int, option: str) -> None:
     where = Partition.read("site:cpu", scheduler, {"nodes": 4, "constraint": value}, {})
     granted = allocate(catalog.load("gemini-2x2x2"), "contiguous", seed=1)
-    assert option in submission._options(where, granted)
+    assert option in submission.options(where, granted)
 
 
 def test_without_a_constraint_there_is_no_such_option() -> None:
     where = Partition.read("site:cpu", "pbs", {"nodes": 4}, {})
-    assert list(submission._options(where, allocate(catalog.load("gemini-2x2x2"), "contiguous", seed=1))) == []
+    assert list(submission.options(where, allocate(catalog.load("gemini-2x2x2"), "contiguous", seed=1))) == []
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.commands import executable
+from support.commands import BIN, executable
 
 from railyard.jobs.nodes import allocated_nodes
 from railyard.jobs.nodes.allocated_nodes import Step
@@ -89,7 +89,7 @@ def test_a_node_is_known_by_the_schedulers_name_of_it() -> None:
 
 
 def test_a_node_writes_its_own_file(stage: Path) -> None:
-    subprocess.run([allocated_nodes._railyard(), "node-info", "--into", stage], check=True)
+    subprocess.run([BIN / "railyard", "node-info", "--into", stage], check=True)
     (path,) = stage.iterdir()
     assert path.name == f"{platform.node()}.json"
     assert json.loads(path.read_text())["host"] == platform.node()

@@ -121,7 +121,7 @@ def test_nodes_and_grid_follow_from_the_request(
     changes: dict[str, Any], where: Partition, nodes: int, grid: list[int]
 ) -> None:
     made = asked(**changes)
-    granted = request.allocation(made, where)
+    granted = request.allocation(made, where := where.with_torus(made.torus))
     assert len(granted.indices) == nodes
     assert request.whole_grid(made, where, granted) == grid
 

@@ -158,9 +158,9 @@ def test_all_launches_begin_again_where_load_made_one_void_and_the_torus_became_
     void = 'echo \'{"guard": {"by_load": true}}\' > launch-001.evidence'
     planned = [Planned(index=k, placement="plain", nic_policy="stripe", repeat=k, command=void) for k in range(3)]
     ran = "echo {} >> done; status=0"
-    repeated = schedule.rounds(planned, lambda one: [ran.format(one.repeat), void, schedule.slower(one)], ())
+    repeated = schedule.rounds_again(planned, lambda one: [ran.format(one.repeat), void], ())
     possible_once = "railyard() { [ ! -e slowed ] && touch slowed; }"
-    script = "\n".join([possible_once, *schedule.from_the_first_again(repeated)])
+    script = "\n".join([possible_once, *repeated])
     subprocess.run(["bash", "-c", script], cwd=tmp_path, check=True)
     assert (tmp_path / "done").read_text().split() == ["0", "1", "0", "1", "2"]
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from railyard.analysis.plan.noise import Noise
 from railyard.analysis.stats import contrast
 from railyard.analysis.stats.contrast import ALPHA, FEWEST
-from railyard.analysis.text import DataTable, percent
+from railyard.analysis.text import DataTable, counted, percent
 from railyard.placements.arrays import Floats, np
 from railyard.records.json_io import Json
 
@@ -56,11 +56,16 @@ def planned(noise: Noise, change: float) -> Plan:
     sides = max(noise.jobs, FEWEST)
     of_jobs = _of_jobs(noise)
 
+    low, high = noise.limits()
+
     def launches(wanted: float) -> Range:
-        return _range(noise, lambda one: enough(one.within, change, wanted, **of_combinations))
+        number, least, most = (enough(one.within, change, wanted, **of_combinations) for one in (noise, low, high))
+        return number, least, most
 
     def jobs(wanted: float) -> Range:
-        return _range(noise, lambda one: enough(_of_jobs(one) or 0.0, change, wanted, floor=noise.floor))
+        spreads = (_of_jobs(one) or 0.0 for one in (noise, low, high))
+        number, least, most = (enough(spread, change, wanted, floor=noise.floor) for spread in spreads)
+        return number, least, most
 
     return Plan(
         noise=noise,
@@ -74,15 +79,11 @@ def planned(noise: Noise, change: float) -> Plan:
 
 
 def _of_jobs(noise: Noise) -> float | None:
-    """Return the relative spread of a job's median, of all reasons."""
+    """Return the relative spread of a job's median, of all reasons; None where that between jobs is not known."""
     if noise.between is None:
         return None
-    return math.hypot(noise.between, noise.within * of_medians(noise.launches))
-
-
-def _range(noise: Noise, enough: Callable[[Noise], int | None]) -> Range:
-    low, high = noise.limits()
-    return enough(noise), enough(low), enough(high)
+    drawn = np.random.default_rng(SEED).standard_normal((DRAWS, noise.launches))
+    return math.hypot(noise.between, noise.within * float(np.median(drawn, axis=1).std()))
 
 
 def head(check: str, noise: Noise) -> str:
@@ -99,7 +100,7 @@ def head(check: str, noise: Noise) -> str:
 def table(plan: Plan, change: float) -> DataTable:
     """Return the answers as rows."""
     size, noise = percent(100 * change, signed=False), plan.noise
-    launches = f"{noise.launches} launch{'' if noise.launches == 1 else 'es'}"
+    launches = counted(noise.launches, "launch")
     rows = [
         (f"launches of each of {noise.combinations} combinations that find {size}", *map(_count, plan.launches)),
         *([(f"the same at all {noise.points} points", *map(_count, plan.everywhere))] if plan.everywhere else []),
@@ -197,10 +198,10 @@ def _drawn(n: int) -> tuple[Floats, Floats, Floats]:
 
 def enough(spread: float, change: float, wanted: float, *, tests: int = 1, floor: float = 0.0) -> int | None:
     """Return the fewest values per side that show the change with the probability `wanted`; None above `MOST`."""
-    return _least(lambda n: power(n, spread, change, tests=tests, floor=floor) >= wanted)
 
+    def is_enough(n: int) -> bool:
+        return power(n, spread, change, tests=tests, floor=floor) >= wanted
 
-def _least(is_enough: Callable[[int], bool]) -> int | None:
     high = 2
     while not is_enough(high):
         if high >= MOST:
@@ -226,10 +227,3 @@ def detectable(n: int, spread: float, wanted: float, *, tests: int = 1, floor: f
         middle = (low + high) / 2
         low, high = (middle, high) if power(n, spread, middle, tests=tests, floor=floor) < wanted else (low, middle)
     return high
-
-
-@functools.lru_cache(maxsize=256)
-def of_medians(n: int) -> float:
-    """Return the standard deviation of the median of `n` normal values, in units of their standard deviation."""
-    drawn = np.random.default_rng(SEED).standard_normal((DRAWS, n))
-    return float(np.median(drawn, axis=1).std())

@@ -73,16 +73,15 @@ def _interpolation(n: int) -> tuple[int, float]:
 
     The interval from rank r to n + 1 - r covers the median with at least `CONFIDENCE`, that from r + 1 with less.
     """
+
+    def heads(k: int) -> float:  # the probability of k heads of n coins
+        return math.exp(math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2))
+
     missed, rank = 2 * 0.5**n, 1
-    while (more := missed + 2 * _binomial(n, rank)) <= 1 - CONFIDENCE:
+    while (more := missed + 2 * heads(rank)) <= 1 - CONFIDENCE:
         missed, rank = more, rank + 1
     share = (1 - CONFIDENCE - missed) / (more - missed)
     return rank, (n - rank) * share / (rank + (n - 2 * rank) * share)
-
-
-def _binomial(n: int, k: int) -> float:
-    """Return the probability of k heads of n coins."""
-    return math.exp(math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2))
 
 
 def summarise(values: Sequence[float], noise_percent: float = 0.0, of_jobs: Sequence[str] = ()) -> Summary:

@@ -50,64 +50,39 @@ def for_partition(request: JobSpec, where: Partition) -> JobSpec:
     """Return a request with the seed of its challenge, and one launch of each combination where it is computed.
 
     A computed launch repeats bit for bit, so that one is enough. Raises InputError for a challenge that is not a word,
-    and for lists of words that no record may have.
+    for lists of words that no record may have, and for a rule of `until` that no round could ever satisfy.
     """
     for name in LISTS:
-        _check_words(name, getattr(request, name))
+        words = getattr(request, name)
+        for index, word in enumerate(words):
+            if word in words[:index]:
+                raise InputError(name, "", problem=f"{word} is listed twice", valid="each word once")
+            if len(word) > MOST_CHARACTERS or as_seen(word) != word:
+                raise InputError(name, "", word[:60], f"a word of at most {MOST_CHARACTERS} printable characters")
     seed = launch_order.seed_of(request.challenge, request.check, request.seed)
     request = dataclasses.replace(request, seed=seed, archive=str(Path(request.archive).absolute()))
-    request = _with_algorithms(_with_matrix(request))
-    if where.is_computed:
-        return dataclasses.replace(request, until="", launches=min(request.launches, 1))
-    _check_until(request)
-    return request
-
-
-def _with_algorithms(request: JobSpec) -> JobSpec:
-    """Return a request whose NIC policies name the algorithms, too: each policy is launched with each choice."""
+    if request.matrix:  # its sum is a parameter, because the matrix changes where ranks run
+        file = Path(request.matrix).absolute()
+        read_traffic(file)
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        parameters = {**request.parameters, "matrix_sha256": digest[:MATRIX_DIGITS]}
+        request = dataclasses.replace(request, matrix=str(file), parameters=parameters)
     for choice in request.algorithms:
         libraries.parse(choice)
-    nics = (
-        nic if choice == libraries.DEFAULT else f"{nic}+{choice}"
-        for nic in request.nics
-        for choice in request.algorithms
-    )
-    return dataclasses.replace(request, nics=tuple(nics), algorithms=(libraries.DEFAULT,))
-
-
-def _with_matrix(request: JobSpec) -> JobSpec:
-    """Return a request with the sum of its matrix as a parameter, because that changes where ranks run."""
-    if not request.matrix:
-        return request
-    file = Path(request.matrix).absolute()
-    read_traffic(file)
-    digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    parameters = {**request.parameters, "matrix_sha256": digest[:MATRIX_DIGITS]}
-    return dataclasses.replace(request, matrix=str(file), parameters=parameters)
-
-
-def _check_until(request: JobSpec) -> None:
-    """Raise InputError for a rule of `until` that no round could ever satisfy."""
-    if not request.until:
-        return
-    looks.half_width_percent(request.until)
-    if request.finishes or not looks.rounds(request.launches):
-        problem = (
-            "it cannot finish a job that ended early"
-            if request.finishes
-            else f"{request.launches} launches allow no look before the last"
-        )
-        valid = f"-S launches=N with N above {looks.FIRST}, the most launches, and no finishes"
-        raise InputError(request.name, looks.UNTIL, problem=problem, valid=valid)
-
-
-def _check_words(name: str, words: Sequence[str]) -> None:
-    """Raise InputError for a word that is listed twice or that a record cannot hold, before machine time is spent."""
-    for index, word in enumerate(words):
-        if word in words[:index]:
-            raise InputError(name, "", problem=f"{word} is listed twice", valid="each word once")
-        if len(word) > MOST_CHARACTERS or as_seen(word) != word:
-            raise InputError(name, "", word[:60], f"a word of at most {MOST_CHARACTERS} printable characters")
+    # Each NIC policy is launched with each choice of algorithms, and names it.
+    named = ((nic, choice) for nic in request.nics for choice in request.algorithms)
+    nics = tuple(nic if choice == libraries.DEFAULT else f"{nic}+{choice}" for nic, choice in named)
+    request = dataclasses.replace(request, nics=nics, algorithms=(libraries.DEFAULT,))
+    if where.is_computed:
+        return dataclasses.replace(request, until="", launches=min(request.launches, 1))
+    if request.until:
+        looks.half_width_percent(request.until)
+        problem = "" if looks.rounds(request.launches) else f"{request.launches} launches allow no look before the last"
+        problem = "it cannot finish a job that ended early" if request.finishes else problem
+        if problem:
+            valid = f"-S launches=N with N above {looks.FIRST}, the most launches, and no finishes"
+            raise InputError(request.name, looks.UNTIL, problem=problem, valid=valid)
+    return request
 
 
 def programs_lacking(request: JobSpec, where: Partition) -> str:
@@ -130,14 +105,7 @@ def with_loads(request: JobSpec, where: Partition) -> tuple[JobSpec, Roles | Non
     """
     if not request.loads:
         return request, None
-    companions = roles.chosen(
-        request.name,
-        request.loads,
-        request.split,
-        request.victim_nodes,
-        on_a_machine=where.origin == "measured",
-        program=request.load_program,
-    )
+    companions = roles.chosen(request, on_a_machine=where.origin == "measured")
     loaded = [f"{name}+{load}" for name in request.placements for load in request.loads]
     return dataclasses.replace(request, placements=(*request.placements, *loaded)), companions
 
@@ -258,8 +226,9 @@ def fitted(request: JobSpec, where: Partition) -> Fitted:
     by_domain = any(
         kinds[name].nearest or kinds[name].with_gpus for name in map(policies.alone, request.nics) if name in kinds
     )
-    if where.origin == "measured" and by_domain:
-        placements = [_bound(*spec.split_load(name)) for name in placements]
+    if where.origin == "measured" and by_domain:  # an unbound rank has no nearest NIC
+        alone = {name: spec.split_load(name)[0] for name in placements}
+        placements = [name if "/" in own else f"{own}/numa{name[len(own) :]}" for name, own in alone.items()]
     without = where.without_coordinates
     unplaced = {name: without for name in placements if without and spec.parse(name).needs_coordinates}
     placements = [name for name in placements if name not in unplaced]
@@ -272,11 +241,6 @@ def fitted(request: JobSpec, where: Partition) -> Fitted:
         request=dataclasses.replace(request, placements=placed, nics=tuple(nics)),
         left_out={**unplaced, **unfitting, **without_setting},
     )
-
-
-def _bound(alone: str, load: str) -> str:
-    """Return a placement with ranks bound to NUMA domains, because an unbound rank has no nearest NIC."""
-    return (alone if "/" in alone else f"{alone}/numa") + (f"+{load}" if load else "")
 
 
 def split_policies(
@@ -349,17 +313,16 @@ def allocation(request: JobSpec, where: Partition) -> Allocation:
 
     Raises InputError if neither the partition nor the check gives a number of nodes.
     """
-    named = request.torus if where.makes_torus and request.torus else where.topology
     count = request.nodes or where.nodes
-    if named and (where.names_nodes or request.block or not count):
+    if where.topology and (where.names_nodes or request.block or not count):
         box = tuple(request.block) or None
-        nodes = allocate(catalog.load(named), request.allocation, block=box, seed=request.seed)
+        nodes = allocate(catalog.load(where.topology), request.allocation, block=box, seed=request.seed)
         return within(nodes, tuple(request.cube)) if request.cube else nodes
     if not count:
         valid = "nodes: a number, in the partition's extras or by -S nodes=N"
         raise InputError("reframe.yml", f"{where.fullname}: extras.nodes", count, valid)
-    if named:
-        whole = allocate(catalog.load(named), request.allocation, seed=request.seed)
+    if where.topology:
+        whole = allocate(catalog.load(where.topology), request.allocation, seed=request.seed)
         return scheduled(whole.topology, whole.indices[:count])
     names = [f"node{k}" for k in range(count)] if where.scheduled else [platform.node()]
     return allocate(naming.flat(names, rails=len(where.devices or [""])), "contiguous", seed=request.seed)

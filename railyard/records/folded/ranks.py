@@ -152,16 +152,15 @@ def of_nodes(document: Mapping[str, Json], source: str, field: str) -> Ranks:
     of_node = [hosts.setdefault(node["host"], len(hosts)) for node in nodes]
     layout_of = np.repeat(numbers, counts)
     cpu_sets, cpu_set = _sets(layouts, layout_of, listed["allowed_cpus"], f"{source}: {field}.layouts")
-    order = np.argsort(own)
-    return in_order(
-        Ranks(
-            hosts=tuple(hosts),
-            host_of=np.repeat(of_node, counts)[order],
-            cpu=listed["cpu"][order],
-            cpu_set=cpu_set[order],
-            numa_node=listed["numa_node"][order],
-            cpu_sets=cpu_sets,
-        )
+    order, names = np.argsort(own), tuple(hosts)
+    used, host_of = columns.by_first(np.repeat(of_node, counts)[order], len(names))
+    return Ranks(
+        hosts=tuple(names[number] for number in used.tolist()),
+        host_of=host_of,
+        cpu=listed["cpu"][order],
+        cpu_set=cpu_set[order],
+        numa_node=listed["numa_node"][order],
+        cpu_sets=cpu_sets,
     )
 
 
@@ -186,22 +185,3 @@ def _sets(
     sets = tuple(tuple(columns.unfold(text, source, "cpu_sets").tolist()) for text in of_text)
     padded = np.array([*numbers, 0])
     return sets, np.where(own >= 0, padded[np.where(own >= 0, places, 0)], own)
-
-
-def in_order(ranks: Ranks) -> Ranks:
-    """Return the same ranks with `hosts` sorted by their first ranks, and `host_of` renumbered accordingly."""
-    import numpy as np
-
-    host_of = np.asarray(ranks.host_of)
-    numbers, first = np.unique(host_of, return_index=True)
-    order = numbers[np.argsort(first)]
-    new = np.empty(len(ranks.hosts), dtype=np.int32)
-    new[order] = np.arange(len(order))
-    return Ranks(
-        hosts=tuple(ranks.hosts[number] for number in order.tolist()),
-        host_of=new[host_of],
-        cpu=ranks.cpu,
-        cpu_set=ranks.cpu_set,
-        numa_node=ranks.numa_node,
-        cpu_sets=ranks.cpu_sets,
-    )

@@ -208,11 +208,8 @@ class Reader:
             import numpy as np
 
             numbers = self._numbers(name, len(self._hosts), place)
-            used, first = np.unique(numbers, return_index=True)
-            used = used[np.argsort(first)]
-            new = np.zeros(len(self._hosts), dtype=np.int32)
-            new[used] = np.arange(len(used))
-            self._placed[name] = tuple(self._hosts[number] for number in used.tolist()), new[numbers]
+            used, host_of = columns.by_first(numbers, len(self._hosts))
+            self._placed[name] = tuple(self._hosts[number] for number in used.tolist()), host_of
             self._orders[name] = np.argsort(np.argsort(numbers, kind="stable"))
         return self._placed[name]
 
@@ -240,25 +237,19 @@ class Reader:
         return self._pairs[name]
 
 
-def fold_nodes(nodes: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
-    """Return the nodes of an allocation with names and coordinates folded, one column per axis of the coordinates."""
-    most = max((len(node["coordinate"] or ()) for node in nodes), default=0)
-    places = [[_number_of(node["coordinate"], axis) for node in nodes] for axis in range(max(most, 1))]
-    return {
-        "names": fold_names([node["name"] for node in nodes]),
-        "coordinates": [columns.fold(numbers) for numbers in places],
-    }
-
-
 def with_folded_nodes(case: Mapping[str, Json]) -> dict[str, Json]:
-    """Return a case whose allocation has its nodes folded, as a record has them."""
-    return {**case, "allocation": {**case["allocation"], "nodes": fold_nodes(case["allocation"]["nodes"])}}
-
-
-def _number_of(coordinate: Sequence[int] | None, axis: int) -> int:
-    if coordinate is None:
-        return NULL
-    return coordinate[axis] if axis < len(coordinate) else ABSENT
+    """Return a case whose nodes are folded, as a record has them: names, and one column per axis of the coordinates."""
+    nodes = case["allocation"]["nodes"]
+    axes = max([1, *(len(node["coordinate"] or ()) for node in nodes)])
+    coordinates = [
+        [NULL] * axes if node["coordinate"] is None else (*node["coordinate"], *[ABSENT] * axes)[:axes]
+        for node in nodes
+    ]
+    folded = {
+        "names": fold_names([node["name"] for node in nodes]),
+        "coordinates": [columns.fold([numbers[axis] for numbers in coordinates]) for axis in range(axes)],
+    }
+    return {**case, "allocation": {**case["allocation"], "nodes": folded}}
 
 
 def unfold_nodes(folded: Mapping[str, Json], source: str) -> list[dict[str, Json]]:

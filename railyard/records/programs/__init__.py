@@ -11,8 +11,7 @@ from collections.abc import Collection, Container, Mapping, Sequence
 
 from railyard.base.members import members
 from railyard.records.programs import third_party
-from railyard.records.programs.base import Free, Given, Program, Word
-from railyard.records.programs.contradictions import Contradictions, Run, nothing
+from railyard.records.programs.base import Contradictions, Free, Given, Program, Run, Word, nothing
 
 __all__ = [
     "PROGRAMS",

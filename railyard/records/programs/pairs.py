@@ -8,8 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from railyard.records.benchmark import HOST_LABELS, Label
-from railyard.records.programs.base import SMALL, Given, Kind, Program, Word
-from railyard.records.programs.contradictions import CLOCKS, Point, Run, numbers, outside, unlike, words
+from railyard.records.programs.base import (
+    CLOCKS,
+    SMALL,
+    Given,
+    Kind,
+    Point,
+    Program,
+    Run,
+    Word,
+    numbers,
+    outside,
+    unlike,
+    words,
+)
 
 #: Tests of bandwidth.
 STREAMS = ("bandwidth", "bibandwidth")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from railyard.records.programs import pairs
-from railyard.records.programs.base import SMALL, Given, Kind, Program, Word
-from railyard.records.programs.contradictions import Run, numbers, outside, unlike, words
+from railyard.records.programs.base import SMALL, Given, Kind, Program, Run, Word, numbers, outside, unlike, words
 
 
 def options(given: Given) -> Iterator[Word]:
