@@ -12,9 +12,7 @@ from reframe.core.builtins import run_after, variable
 from reframe.core.exceptions import ReframeError
 
 from checks.base import GROUP_PLACEMENTS, REAL, SizedCheck
-from railyard.torus.simulated import cost
-from railyard.torus.simulated.cost import SimulationCost
-from railyard.torus.simulated.smpi import SimulationLimits
+from railyard.torus.simulated.smpi import SimulationCost, SimulationLimits, collective_cost
 
 #: Bytes per pair from which SMPI's selector for MPICH uses an algorithm that works for even numbers of ranks only.
 LONG_ALLTOALL = 32768
@@ -52,14 +50,8 @@ class RowcolCheck(SizedCheck):
     standard = {"sizes": [8, 1 << 10, 1 << 14, 1 << 16], "repeats": 100, "start": "auto"}
     large = {"sizes": [8, 1 << 10, 1 << 14, 1 << 16, 1 << 20], "repeats": 1000, "start": "auto"}
 
-    def case(self) -> dict[str, Any]:
-        return {
-            "splits": self.splits,
-            "collectives": self.collectives,
-            "sizes_bytes": self.sizes,
-            "repeats": self.repeats,
-            "start": self.start,
-        }
+    case_of = {"splits": "splits", "collectives": "collectives", "sizes_bytes": "sizes"}
+    case_of |= {"repeats": "repeats", "start": "start"}
 
     @run_after("setup")
     def refuse_what_cannot_be_simulated(self) -> None:
@@ -69,7 +61,7 @@ class RowcolCheck(SizedCheck):
         need = SimulationCost()
         for split, name, size in itertools.product(self.splits, self.collectives, self.sizes):
             groups, ranks = self._groups(split)
-            need += cost.collective(name, groups, ranks, size_bytes=size, rounds=self.repeats + 1)
+            need += collective_cost(name, groups, ranks, size_bytes=size, rounds=self.repeats + 1)
         if excess := need.excess(SimulationLimits()):
             sizes, nodes = ", ".join(map(str, self.sizes)), "x".join(map(str, self._nodes()))
             raise ReframeError(f"{self.name}: sizes {sizes}, {nodes} nodes: {excess}; expected fewer or smaller")

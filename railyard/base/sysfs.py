@@ -56,11 +56,16 @@ class Device:
 
 def devices(sys: Path) -> tuple[Device, ...]:
     """Return every device, those that a job uses first; `sys` is the folder of a node's /sys."""
-    every = [*_adapters(sys), *_slingshot(sys)]
+    every = list(_adapters(sys))
+    for path in folders(sys / "class/cxi"):
+        states = [text(interface / "operstate") for interface in folders(path / "device/net")]
+        is_down = bool(states) and all(state == "down" for state in states)
+        every.append(_device(path, path.name, "slingshot", "link down" if is_down else ""))
     usable = {device.fabric for device in every if not device.why_not}
     if usable & {*FAST}:
         every = [_without(device, "roce", "RoCE beside a faster fabric") for device in every]
-    interfaces = list(_interfaces(sys))
+    bonds = set(_bonds(sys))
+    interfaces = [_device(path, path.name, "ethernet", _why_not(path, bonds)) for path in folders(sys / "class/net")]
     if usable:
         interfaces = [_without(device, "ethernet", "Ethernet beside RDMA") for device in interfaces]
     every += interfaces
@@ -164,21 +169,6 @@ def _node_type(path: Path) -> str:
     return text(path / "node_type").partition(":")[0] or CHANNEL_ADAPTER
 
 
-def _slingshot(sys: Path) -> Iterator[Device]:
-    """Yield the Slingshot adapters; one is down if its interface is."""
-    for path in folders(sys / "class/cxi"):
-        states = [text(interface / "operstate") for interface in folders(path / "device/net")]
-        why_not = "link down" if states and all(state == "down" for state in states) else ""
-        yield _device(path, path.name, "slingshot", why_not)
-
-
-def _interfaces(sys: Path) -> Iterator[Device]:
-    """Yield the interfaces of Ethernet cards and bonds of them."""
-    bonds = set(_bonds(sys))
-    for path in folders(sys / "class/net"):
-        yield _device(path, path.name, "ethernet", _why_not(path, bonds))
-
-
 def _bonds(sys: Path) -> Iterator[str]:
     """Yield the names of bonds and of teams, which are masters of interfaces and switch nothing."""
     for path in folders(sys / "class/net"):
@@ -192,8 +182,7 @@ def _bonds(sys: Path) -> Iterator[str]:
 def _why_not(path: Path, bonds: Collection[str]) -> str:
     """Return why an interface is not a NIC of a job; empty for a card with a link, or a bond."""
     kind, name, master = text(path / "type"), path.name, (path / "master").resolve().name
-    maker = next((word for name, word in MADE if (path / name).exists()), "")
-    if maker:
+    if maker := next((word for name, word in MADE if (path / name).exists()), ""):
         return maker
     if kind == LOOPBACK:
         return "the loopback"

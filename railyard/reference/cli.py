@@ -17,7 +17,6 @@ from railyard.base.commands import example, json_option, option
 from railyard.base.errors import InputError, RunError, did_you_mean
 from railyard.records.cli import index_of, pass_over
 from railyard.records.store import archive
-from railyard.reference import checks as needs
 from railyard.reference import checks as sources
 from railyard.reference.checks import Check
 
@@ -39,7 +38,7 @@ def checks(*, family: str, tag: str | None, as_json: bool) -> None:
     every_check = sources.checks()
     if not every_check:
         raise RunError(f"{sources.FOLDER}: no checks; run this in a checkout of railyard")
-    needed = {check.name: needs.of(check.name, check.file) for check in every_check}
+    needed = {check.name: sources.of(check) for check in every_check}
     tags = sorted({word for need in needed.values() for word in need.tags})
     if tag is not None and tag not in tags:
         near = did_you_mean(tag, tags)
@@ -59,14 +58,15 @@ def checks(*, family: str, tag: str | None, as_json: bool) -> None:
             {
                 "name": check.name,
                 "text": check.text,
-                "nodes": needed[check.name].nodes,
+                "nodes": need.nodes,
                 "seconds": taken_s.get(check.name),
-                "launches": needed[check.name].launches,
-                "needs": needed[check.name].what,
-                "tags": list(needed[check.name].tags),
+                "launches": need.launches,
+                "needs": need.what,
+                "tags": list(need.tags),
                 "file": check.file.name,
             }
             for check in chosen
+            for need in [needed[check.name]]
         ]
         click.echo(json.dumps(rows, indent=2))
         return
@@ -101,7 +101,7 @@ def _minutes(taken_s: float | None, launches: int) -> str:
 def _span(texts: Sequence[str]) -> str:
     """Return a text that all have, or the smallest and the largest number of several; words come last."""
     ranked = sorted(set(texts), key=lambda text: float(re.sub("[^0-9.]", "", text) or "inf"))
-    return needs.VARIES if needs.VARIES in ranked else " to ".join(dict.fromkeys((ranked[0], ranked[-1])))
+    return sources.VARIES if sources.VARIES in ranked else " to ".join(dict.fromkeys((ranked[0], ranked[-1])))
 
 
 def seconds(root: Path) -> dict[str, float]:

@@ -6,7 +6,7 @@ The docstring of a rule is its text in the output of `railyard tender`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from railyard.base.errors import as_seen
@@ -56,18 +56,17 @@ def _of_record(read: Judged, field: str, text: str, kind: type[Fault] | type[Not
 
 def check(tender: Tender, bid: Read, others: Sequence[Read] = ()) -> list[Ruled]:
     """Return every rule with its faults; the bid is complete if none has any. `others` are the other bids."""
-    results = [_ruled(rule, rule(tender, bid)) for rule in RULES]
-    return [*results, *(_ruled(rule, rule(tender, bid, others)) for rule in (ACROSS if others else ()))]
-
-
-def _ruled(rule: Callable[..., object], items: Iterable[Fault | Note]) -> Ruled:
-    results = list(items)
-    return Ruled(
-        name=rule.__name__.replace("_", "-"),
-        text=(rule.__doc__ or "").strip(),
-        faults=[item for item in results if isinstance(item, Fault)],
-        notes=[item for item in results if isinstance(item, Note)],
-    )
+    items_of: dict[Callable[..., object], list[Fault | Note]] = {rule: list(rule(tender, bid)) for rule in RULES}
+    items_of |= {rule: list(rule(tender, bid, others)) for rule in ACROSS if others}
+    return [
+        Ruled(
+            name=rule.__name__.replace("_", "-"),
+            text=(rule.__doc__ or "").strip(),
+            faults=[item for item in items if isinstance(item, Fault)],
+            notes=[item for item in items if isinstance(item, Note)],
+        )
+        for rule, items in items_of.items()
+    ]
 
 
 def by_hand(tender: Tender) -> Iterator[tuple[str, Rule]]:
@@ -127,8 +126,7 @@ def origin(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """Every record has an origin that the tender accepts, and all are of one system."""
     for read in bid.records:
         if read.origin not in tender.origins:
-            text = f"{read.origin}; accepted: {', '.join(tender.origins)}"
-            yield _of_record(read, "origin", text)
+            yield _of_record(read, "origin", f"{read.origin}; accepted: {', '.join(tender.origins)}")
     systems = sorted({read.system for read in bid.records})
     if len(systems) > 1:
         yield Fault("records", f"of {len(systems)} systems: {', '.join(systems)}")
@@ -206,7 +204,8 @@ def one_clock(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
 
 def parameters(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """Every record of a case's check has the parameters that the tender names, and else the defaults of the check."""
-    for read in one_of_each_work(bid.records):
+    first_of_each = {read.work: read for read in reversed(bid.records)}
+    for read in reversed(first_of_each.values()):
         wanted = [case for case in tender.cases if case.check == read.check]
         if not wanted or any(case.is_met_by(read) for case in wanted):
             continue
@@ -232,12 +231,10 @@ def cases(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
         elif jobs < (case.jobs or 1):
             yield _of_case(case, f"{jobs} jobs with {what}; {case.jobs} are needed")
         else:
-            yield _of_case(case, _shown(case, answering[0], launches, jobs), Note)
-
-
-def one_of_each_work(records: Sequence[Judged]) -> list[Judged]:
-    """Return the first record of each work (program, parameters, network)."""
-    return list({read.work: read for read in reversed(records)}.values())[::-1]
+            first = answering[0]
+            unnamed = ", ".join(f"{name} {value}" for name, value in case.unnamed(first).items()) or "nothing"
+            text = f"{launches} results of {jobs} jobs on {first.nodes} of {first.granted} nodes"
+            yield _of_case(case, f"{text}; not named by the tender: {unnamed}", Note)
 
 
 def _unlike(one: Judged, other: Judged) -> str:
@@ -250,13 +247,6 @@ def _unlike(one: Judged, other: Judged) -> str:
         if getattr(one, name) != getattr(other, name):
             return f"{name} {getattr(one, name)} and {getattr(other, name)}"
     return "the MPI library"
-
-
-def _shown(case: Case, read: Judged, launches: int, jobs: int) -> str:
-    """Return on what a case ran, and what of it the tender does not name."""
-    unnamed = ", ".join(f"{name} {value}" for name, value in case.unnamed(read).items())
-    used = f"{read.nodes} of {read.granted} nodes"
-    return f"{launches} results of {jobs} jobs on {used}; not named by the tender: {unnamed or 'nothing'}"
 
 
 def tier(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -343,7 +333,7 @@ def named_network(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
 def own_launches(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[Fault | Note]:
     """No job, launch or series of the bid is in a bid that the buyer received before, or that is signed."""
     for other in others:
-        name = _name(other)
+        name = as_seen(other.bid.bidder)
         jobs, boots = ({getattr(read, key) for read in other.records} - {None} for key in ("job", "boot"))
         copied = {copy.read.id: copy for copy in copies.between(bid.records, other.records)}
         shared: set[str | None] = set()
@@ -376,16 +366,12 @@ def _against(tender: Tender, bids: tuple[Read, Read], field: str, text: str) -> 
     return Note(field, f"{text}, which came later") if bid < other else Fault(field, text)
 
 
-def _name(bid: Read) -> str:
-    return as_seen(bid.bid.bidder)
-
-
 def own_name(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[Fault | Note]:
     """No bid that came before, or that is signed, has the name of this bidder, or one that looks like it."""
     looks = text_rules.skeleton(bid.bid.bidder)
     for other in others:
         if text_rules.skeleton(other.bid.bidder) == looks:
-            text = f"{as_seen(bid.bid.bidder)} looks like {_name(other)} of {as_seen(str(other.path))}"
+            text = f"{as_seen(bid.bid.bidder)} looks like {as_seen(other.bid.bidder)} of {as_seen(str(other.path))}"
             yield _against(tender, (bid, other), "bidder", text)
 
 

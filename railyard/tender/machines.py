@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from railyard.analysis.stats import contrast
 from railyard.base.errors import InputError
 from railyard.placements.orders.spec import split_load
 from railyard.records import json_io, rules
@@ -28,6 +27,7 @@ from railyard.records.store.levels import Level
 from railyard.table.rows import OF_A_PAIR, limit_gbyte_s
 from railyard.tender import copies, judged
 from railyard.tender.judged import Judged
+from railyard.tender.measured import Measured
 
 #: Patterns of `pt2pt` in which several pairs share one node.
 _SHARED = ("incast", "fan-out")
@@ -189,34 +189,23 @@ def _copied(given: Given, before: Sequence[Given]) -> str:
 
 def _value(measure: Measure, records: Sequence[Record]) -> Value | None:
     """Return a measure of a machine over the records of one work, that of most jobs; None if no record has it."""
-    by_work: dict[str, dict[str, tuple[list[float], list[float]]]] = {}
-    names: dict[str, str] = {}
+    by_work: dict[str, list[_Sample]] = {}
     for record in sorted(records, key=lambda one: one.created):
         for sample in measure.read(record):
             case = record.case
             work = json_io.canonical([case.check, case.parameters, len(case.allocation["nodes"]), sample.of])
-            names[work] = sample.of
-            above, below = by_work.setdefault(work, {}).setdefault(sample.job, ([], []))
-            above += map(math.log, sample.values)
-            below += map(math.log, sample.divided_by)
+            by_work.setdefault(work, []).append(sample)
     if not by_work:
         return None
-    chosen_work = max(sorted(by_work), key=lambda work: len(by_work[work]))  # never by its values
-    logs = by_work[chosen_work]
-    by_job = {job: statistics.median(above) - statistics.median(below or [0.0]) for job, (above, below) in logs.items()}
-    is_of_machine = len(by_job) >= contrast.FEWEST
-    sides: list[contrast.Weighted] = [(1.0, by_job)]
-    if not is_of_machine:
-        sides = [
-            (sign / len(logs), {f"{job} {sign} {at}": value for at, value in enumerate(values)})
-            for job, both in logs.items()
-            for sign, values in zip((1, -1), both, strict=True)
-            if values
-        ]
-    one, mean = contrast.estimate(sides, is_serial=is_of_machine), math.fsum(by_job.values()) / len(by_job)
-    interval = one.interval() if one else None
-    low, high = (math.exp(end + mean - one.value) for end in interval) if one and interval else (None, None)
-    return Value(math.exp(mean), low, high, len(by_job), names[chosen_work])
+    chosen = max(sorted(by_work), key=lambda work: len({sample.job for sample in by_work[work]}))  # never by its values
+    above, below = dict[str, list[float]](), dict[str, list[float]]()
+    for sample in by_work[chosen]:
+        above.setdefault(sample.job, []).extend(sample.values)
+        if sample.divided_by:
+            below.setdefault(sample.job, []).extend(sample.divided_by)
+    result = Measured(by_job=above, divided_by=below)
+    low, high = (None if result.is_exact else result.bounds()) or (None, None)
+    return Value(result.value, low, high, len(above), by_work[chosen][-1].of)
 
 
 def _launches(record: Record) -> dict[str, list[Launch]]:
@@ -245,15 +234,11 @@ def _largest(launch: Launch, fom: str) -> Sequence[float]:
     return [value for samples in by_labels[labels] if (value := statistics.median(samples)) > 0]
 
 
-def _limit(record: Record) -> float | None:
-    """Return the rate of all NICs of a node in GB/s, None if the topology does not ship with railyard."""
-    stated = record.case.topology
-    return limit_gbyte_s(stated.name, stated.sha256, record.provenance["torus"]) if stated else None
-
-
 def _share(record: Record, fom: str, reduce: Callable[[Sequence[float]], float]) -> Iterator[_Sample]:
     """Yield the usual launches' values of a figure, reduced over pairs, in percent of the rate of a node's NICs."""
-    limit, (placement, launches) = _limit(record), _alone(record)
+    stated, (placement, launches) = record.case.topology, _alone(record)
+    # None if the topology does not ship with railyard
+    limit = limit_gbyte_s(stated.name, stated.sha256, record.provenance["torus"]) if stated else None
     values = [100 * reduce(pairs) / limit for one in launches if limit and (pairs := _largest(one, fom))]
     if values:
         yield _Sample(record.job, values, (), f"{record.case.check}, {placement}")

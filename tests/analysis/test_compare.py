@@ -31,7 +31,6 @@ from railyard.analysis.references import update as making
 from railyard.analysis.references.cli import commands as references_command
 from railyard.analysis.report import exports, page
 from railyard.analysis.report.cli import report as report_command
-from railyard.analysis.report.exports import Format
 from railyard.analysis.stats import contrast, samples, score
 from railyard.analysis.stats.score import Ratio, Score
 from railyard.analysis.stats.verdicts import Finding, of_test
@@ -217,23 +216,19 @@ def test_a_row_has_what_its_sides_share() -> None:
     assert len(compared(SYSTEMS, *A_JOBS, *B_JOBS).rows) == 6
 
 
-def test_placements_of_different_jobs_are_compared_by_jobs() -> None:
+def test_placements_of_different_jobs_are_compared_by_jobs_and_of_four_shared_ones_by_a_ratio_per_job() -> None:
     """One job ran plain, another custom: their launches are as far apart as two jobs may be."""
+    texts = ["placement=plain", "placement=custom"]
     plain, custom = (
         synthetic.halo({name: speed}, launches=10, seed=n) for n, (name, speed) in enumerate(SPEED.items())
     )
-    found = compared(["placement=plain", "placement=custom"], plain, custom)
-    assert verdicts(found, "placement=custom") == {"n too small (needs 4 jobs)"}
-    shared = compared(["placement=plain", "placement=custom"], plain, custom, A)
+    assert verdicts(compared(texts, plain, custom), "placement=custom") == {"n too small (needs 4 jobs)"}
+    shared = compared(texts, plain, custom, A)
     assert {group.sample and len(group.sample.values) for row in shared.rows for group in row.comparison.groups} == {10}
     assert "in this job)" in text.sentences(shared)[0]
-
-
-def test_placements_of_four_shared_jobs_are_compared_by_one_ratio_per_job() -> None:
-    found = compared(["placement=plain", "placement=custom"], *A_JOBS[:4])
-    assert "4 shared jobs)" in text.sentences(found)[0]
-    groups = [group for row in found.rows for group in row.comparison.groups]
-    assert {group.sample and group.sample.by_job for group in groups} == {True}
+    four = compared(texts, *A_JOBS[:4])
+    assert "4 shared jobs)" in text.sentences(four)[0]
+    assert {group.sample and group.sample.by_job for row in four.rows for group in row.comparison.groups} == {True}
 
 
 def test_a_job_counts_once_however_many_placements_a_side_takes_of_it() -> None:
@@ -398,15 +393,6 @@ def test_people_read_the_modelled_machines_values_and_programs_the_recorded_ones
     assert "those of the modelled machine" in shown
 
 
-def test_compare_takes_archives_as_sides(root: Path, tmp_path: Path) -> None:
-    for name, jobs in (("a", A_JOBS), ("b", B_JOBS)):
-        for record in jobs:
-            archive.add(record, tmp_path / name)
-    done = run(compare_command, tmp_path / "a", tmp_path / "b", "--archive", root)
-    assert done.exit_code == 0, done.exception
-    assert "times as fast as" in done.output
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -427,7 +413,7 @@ def test_compare_refuses_in_one_line(root: Path, arguments: list[str]) -> None:
 
 
 def test_markdown_has_verdicts_scores_and_what_is_missing() -> None:
-    found = exports.text(judge([*A_JOBS, *B_JOBS], ["system=vtorus", "system=other"]), Format.MD)
+    found = exports.text(judge([*A_JOBS, *B_JOBS], ["system=vtorus", "system=other"]), "md")
     assert "times as fast as" in found and "## Scores" in found and "custom is lowest" in found
     assert "## Sides compared" in found and "| system=other |" in found and "differs in" in found
     assert "pena2013: hops was not run" in found
@@ -436,13 +422,13 @@ def test_markdown_has_verdicts_scores_and_what_is_missing() -> None:
 def test_markdown_shows_hostile_names_as_text() -> None:
     hostile = "<script>|[x](javascript:y)`*"
     record = synthetic.halo({"plain": 1.0, hostile: 0.9}, launches=2)
-    lines = [line for line in exports.text(judge([record]), Format.MD).splitlines() if "script" in line]
+    lines = [line for line in exports.text(judge([record]), "md").splitlines() if "script" in line]
     assert lines and all("<script" not in line and "](" not in line.replace("\\](", "") for line in lines)
 
 
 def test_csv_has_a_row_for_each_group_and_no_formula() -> None:
     record = synthetic.halo({"plain": 1.0, "=1+1": 0.9}, launches=6)
-    rows = list(csv.DictReader(io.StringIO(exports.text(judge([record, synthetic.hops()]), Format.CSV))))
+    rows = list(csv.DictReader(io.StringIO(exports.text(judge([record, synthetic.hops()]), "csv"))))
     first = next(row for row in rows if row["fom"] == "iteration_us" and row["placement"] == "'=1+1")
     assert (first["n"], first["outcome"], first["void"]) == ("6", "best", "0")
     assert float(first["change_percent"]) == pytest.approx(-10, abs=1)
@@ -531,11 +517,13 @@ def test_a_share_between_nic_policies_is_that_of_the_largest_message_and_names_i
     assert found["Allreduce, Local-NIC as a share of NIC-0"] == "not measured"
 
 
-def test_times_of_a_rate_are_more_where_the_rate_is_higher() -> None:
+def test_times_of_a_rate_are_more_where_the_rate_is_higher_and_a_case_without_either_policy_answers_nothing() -> None:
     values = {"nic-0": 2.0, "round-robin": 3.0}
     rate = of_policies("contention", "aggregate_bandwidth_gbyte_s", values, [8, 1024])
     row = "effective bandwidth under high contention, Default over NIC-0, up to"
     assert answers(rate)[row] == "1.5 times (1 KiB)"
+    alone = of_policies("contention", "aggregate_bandwidth_gbyte_s", {"library-default": 2.0}, [8, 1024])
+    assert answers(alone) == {}
 
 
 def test_counts_of_all_soundings_are_compared() -> None:
@@ -553,11 +541,6 @@ def test_counts_of_all_soundings_are_compared() -> None:
     )
     found = answers(synthetic.job(asked, series))
     assert found["counted bytes, how far apart from run to run, nearly"] == "1.0 % at most (8 B, n = 4)"
-
-
-def test_a_case_without_either_policy_answers_nothing() -> None:
-    alone = of_policies("contention", "aggregate_bandwidth_gbyte_s", {"library-default": 2.0}, [8, 1024])
-    assert answers(alone) == {}
 
 
 # ---- references ----

@@ -16,6 +16,7 @@ from railyard.base.errors import InputError
 from railyard.jobs import load_evidence, roles
 from railyard.jobs.job import job_folder
 from railyard.jobs.job.job_folder import JobFolder
+from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.job.submitted import NOT_PLACED, Planned
 from railyard.jobs.load_evidence import Companions
 from railyard.jobs.roles import Roles
@@ -26,7 +27,8 @@ EIGHT = allocate(catalog.load("gemini-2x2x2"), "snake")
 
 
 def asked(*loads: str, rule: str = "interleaved", victim_nodes: int = 0) -> Roles:
-    return roles.chosen("check", loads, rule, victim_nodes, on_a_machine=False, program="sleep 1")
+    changes: Any = {"loads": loads, "split": rule, "victim_nodes": victim_nodes, "load_program": "sleep 1"}
+    return roles.chosen(JobSpec(name="check", benchmark="halo", **changes), on_a_machine=False)
 
 
 @pytest.mark.parametrize("load", ["incast", "incast.alltoall", "allreduce.allreduce.program", "copies"])

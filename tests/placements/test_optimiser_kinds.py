@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -54,7 +56,7 @@ def test_the_slowest_link_is_below_every_order(topology: Topology) -> None:
     """Or below half of the slowest host link, where a shorter way is worth more."""
     job = job_on(topology)
     sent = stencil(job.grid, (64.0, 1.0))
-    nodes = optimiser.optimised(job, sent, QUICK)
+    nodes = optimiser.optimised(replace(job, traffic=sent, effort=QUICK))
     assert sorted(nodes.tolist()) == sorted(np.repeat(job.allocation.indices, 4).tolist())
     found = load(topology, nodes, sent, PAYLOAD)
     kinds = ["plain", "cart-create", "random"]
@@ -125,12 +127,12 @@ def test_neighbourhoods_are_switches_and_groups(topology: Topology) -> None:
 def test_unknown_wiring_is_refused_in_one_line() -> None:
     job = job_on(flies.made("groups", {"nodes": [[2, 2], [2, 1, 1]]}))
     with pytest.raises(InputError, match="one with wiring") as error:
-        optimiser.optimised(job, None, QUICK)
+        optimiser.optimised(replace(job, effort=QUICK))
     assert "\n" not in str(error.value)
 
 
 def test_more_routes_than_memory_are_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refine, "MOST_PAIRS", 100)
     with pytest.raises(InputError, match="at most") as error:
-        optimiser.optimised(job_on(KINDS["dragonfly"]), None, QUICK)
+        optimiser.optimised(replace(job_on(KINDS["dragonfly"]), effort=QUICK))
     assert "\n" not in str(error.value)

@@ -15,7 +15,6 @@ from railyard.base.errors import InputError
 from railyard.placements.orders.allocation import AllocationOrder, allocate
 from railyard.placements.orders.placement import place
 from railyard.placements.orders.walks import boustrophedon
-from railyard.placements.topology.rings import hops
 
 EXTENTS = st.tuples(*[st.integers(1, 5)] * 3)
 
@@ -90,9 +89,10 @@ def test_axes_count_the_nodes_of_a_router_along_y() -> None:
 def test_custom_puts_every_grid_neighbour_one_hop_away(extents: tuple[int, int, int]) -> None:
     placed = place("custom", allocate(gemini("x".join(map(str, extents)))), extents)
     assert sorted(placed.indices.tolist()) == sorted(placed.allocation.indices.tolist())
-    at = placed.allocation.topology.node_coordinates[placed.indices].reshape(*extents, 3)
+    topology = placed.allocation.topology
+    at = topology.node_coordinates[placed.indices].reshape(*extents, 3)
     for dimension, extent in enumerate(extents):
-        far = hops(at, np.roll(at, -1, axis=dimension), extents)
+        far = topology.hops(at, np.roll(at, -1, axis=dimension))
         assert (far == (1 if extent > 1 else 0)).all()
 
 

@@ -132,27 +132,28 @@ def sentence(comparison: Comparison) -> str:
 
 
 def _statement(comparison: Comparison) -> str:
-    verdict = comparison.verdict
-    if comparison.follows and verdict.outcome is not Outcome.ALONE:
-        return f"The same measurement as {comparison.follows}, which is judged."
-    match verdict.outcome:
-        case Outcome.ALONE:
-            return _alone(comparison)
-        case Outcome.UNDIRECTED:
-            return "This figure has no better direction; nothing is ranked."
-        case Outcome.TOO_FEW:
-            return _too_few(comparison)
-        case Outcome.BEST | Outcome.EXACT:
-            return f"{_leader(comparison)}; {_evidence(verdict)}."
-    return _no_difference(comparison)
-
-
-def _too_few(comparison: Comparison) -> str:
-    """Return how many launches would name the best of all; the tables have each change from the baseline."""
-    fewest = min(group.summary.n for group in comparison.measured if group.summary)
+    verdict, unit = comparison.verdict, comparison.unit.text
     word = "lowest" if comparison.fom.better is Better.LOWER else "highest"
-    units = "jobs" if comparison.by_job else "launches"
-    return f"No {word} of all is named: n too small (n = {fewest}; {FEWEST} {units} each are needed)."
+    if verdict.outcome is Outcome.ALONE:
+        if not comparison.measured:
+            return "No launch has a value."
+        value = comparison.format.text(comparison.measured[0].median)
+        name = comparison.measured[0].name
+        return f"The median is {value} {unit}; {name} ran alone, so nothing is compared."
+    if comparison.follows:
+        return f"The same measurement as {comparison.follows}, which is judged."
+    if verdict.outcome is Outcome.UNDIRECTED:
+        return "This figure has no better direction; nothing is ranked."
+    if verdict.outcome is Outcome.TOO_FEW:  # the tables have each change from the baseline
+        fewest = min(group.summary.n for group in comparison.measured if group.summary)
+        return f"No {word} of all is named: n too small (n = {fewest}; {FEWEST} {comparison.units} each are needed)."
+    best = comparison.group(verdict.best)
+    others = [group for group in comparison.measured if group is not best]
+    if verdict.outcome is Outcome.NO_DIFFERENCE:
+        return _no_difference(comparison, best, others)
+    others.sort(key=lambda group: group.name != comparison.baseline)
+    far = _distances(comparison, best, others)
+    return f"{best.name} is {word} ({comparison.format.text(best.median)} {unit}), {far}; {_evidence(verdict)}."
 
 
 class Statement(NamedTuple):
@@ -205,28 +206,9 @@ def p_text(p_value: float) -> str:
     return f"= {p_value:.3g}" if misleads else f"= {rounded}"
 
 
-def _alone(comparison: Comparison) -> str:
-    if not comparison.measured:
-        return "No launch has a value."
-    (group,) = comparison.measured
-    assert group.summary is not None
-    value = comparison.format.text(group.summary.median)
-    return f"The median is {value} {comparison.unit.text}; {group.name} ran alone, so nothing is compared."
-
-
-def _leader(comparison: Comparison) -> str:
-    best = comparison.group(comparison.verdict.best)
-    assert best.summary is not None  # a verdict names groups that have values
-    word, side = ("lowest", "below") if comparison.fom.better is Better.LOWER else ("highest", "above")
-    value = f"{comparison.format.text(best.summary.median)} {comparison.unit.text}"
-    others = [group for group in comparison.measured if group is not best]
-    others.sort(key=lambda group: group.name != comparison.baseline)
-    return f"{best.name} is {word} ({value}), {_distances(comparison, best, others, side)}"
-
-
-def _distances(comparison: Comparison, best: Group, others: Sequence[Group], side: str) -> str:
+def _distances(comparison: Comparison, best: Group, others: Sequence[Group]) -> str:
     """Return how far the others are from the best: each by name, or of more than MANY the nearest and the farthest."""
-    texts = [_distance(comparison, best, other, side) for other in others]
+    texts = [_distance(comparison, best, other) for other in others]
     if len(others) <= MANY:
         return listed(texts)
     changes = [abs(judgement.change_percent(best.sample, other.sample) or math.inf) for other in others]
@@ -234,9 +216,10 @@ def _distances(comparison: Comparison, best: Group, others: Sequence[Group], sid
     return f"from {texts[ranked[0]]} to {texts[ranked[-1]]}, of {len(others)}"
 
 
-def _distance(comparison: Comparison, best: Group, other: Group, side: str) -> str:
+def _distance(comparison: Comparison, best: Group, other: Group) -> str:
     """Return `5.2 % below plain (95 %: 3.1 to 7.4 %)`; values of a model have no interval."""
     change = judgement.change_percent(best.sample, other.sample)
+    side = "below" if comparison.fom.better is Better.LOWER else "above"
     if change is None:
         return f"an unbounded share {side} {other.name}"
     text = f"{percent(abs(change), signed=False)} {side} {other.name}"
@@ -248,23 +231,20 @@ def _distance(comparison: Comparison, best: Group, other: Group, side: str) -> s
     return f"{text} (95 %: {percent(low, signed=low < 0).removesuffix(' %')} to {percent(high, signed=high < 0)})"
 
 
-def _no_difference(comparison: Comparison) -> str:
-    verdict, best = comparison.verdict, comparison.group(comparison.verdict.best)
-    others = [group for group in comparison.measured if group is not best]
+def _no_difference(comparison: Comparison, best: Group, others: Sequence[Group]) -> str:
+    verdict = comparison.verdict
     alike = [best.name, *(group.name for group in others if group.name not in verdict.apart)]
     text = f"No difference is shown between {listed(alike)}{_excluded(comparison, alike)}."
     if comparison.is_exact:
         text = f"{listed(alike)} are equal in the model."
-    side = "below" if comparison.fom.better is Better.LOWER else "above"
     if verdict.noise:
-        alike_but = [group for group in others if group.name in verdict.noise]
+        far = _distances(comparison, best, [group for group in others if group.name in verdict.noise])
         floor = percent(verdict.noise_percent, signed=False)
-        far = _distances(comparison, best, alike_but, side)
-        text = f"{text} {best.name} is {far}, which is within the noise floor of {floor}."
-    if not verdict.apart:
-        return text
-    worse = [group for group in others if group.name in verdict.apart]
-    return f"{text} {best.name} is {_distances(comparison, best, worse, side)}: {_evidence(verdict)}."
+        text += f" {best.name} is {far}, which is within the noise floor of {floor}."
+    if verdict.apart:
+        worse = _distances(comparison, best, [group for group in others if group.name in verdict.apart])
+        text += f" {best.name} is {worse}: {_evidence(verdict)}."
+    return text
 
 
 def _excluded(comparison: Comparison, names: Sequence[str]) -> str:
@@ -274,8 +254,7 @@ def _excluded(comparison: Comparison, names: Sequence[str]) -> str:
         return ""
     most = max(most, *(group.evidence.noise_percent for group in comparison.groups))
     if most > 100:
-        units = "jobs" if comparison.by_job else "launches"
-        return f"; the {units} vary too much to exclude a difference below {most:,.0f} %"
+        return f"; the {comparison.units} vary too much to exclude a difference below {most:,.0f} %"
     return f"; a difference above {percent(most, signed=False)} is excluded (99 %)"
 
 

@@ -47,7 +47,7 @@ def comparison_drawing(members: Sequence[Comparison], name: str) -> Drawing:
     )
 
 
-def panel_drawing(panel: Panel, name: str) -> Drawing:
+def panel_drawing(panel: Panel, name: str, *, statement: str = "", foms: frozenset[str] = frozenset()) -> Drawing:
     """Return the figure of a panel of curves."""
     return Drawing(
         name=name,
@@ -55,6 +55,8 @@ def panel_drawing(panel: Panel, name: str) -> Drawing:
         description=f"{_panel_title(panel)} over {curves.AXIS_TEXT[panel.axis]}: {ends(panel)}",
         paint=lambda figure: draw_panel(figure.subplots(), panel),
         data=tables.panel_data(panel),
+        statement=statement,
+        foms=foms,
     )
 
 
@@ -65,7 +67,7 @@ def draw_comparison(axes: Axes, members: Sequence[Comparison]) -> None:
         _draw_row(axes, row, group, _series(member)[member.groups.index(group)])
     painting.name_rows(axes, [_row_name(members, member, group) for member, group in rows])
     painting.few_ticks(axes)
-    painting.name_x(axes, members[0].fom)
+    painting.name_axis(axes.xaxis, members[0].fom)
     axes.set_title(_comparison_title(members))
 
 
@@ -115,7 +117,7 @@ def draw_panel(axes: Axes, panel: Panel) -> None:
         highest = max(point.summary.maximum for line in panel.lines for point in line.points)
         axes.set_ylim(0, (1 + 0.18 * legend_rows) * highest or 1)
     axes.set_xlabel(curves.AXIS_TEXT[panel.axis])
-    painting.name_y(axes, panel.fom)
+    painting.name_axis(axes.yaxis, panel.fom)
     axes.set_title(_panel_title(panel))
     if len(panel.lines) > 1:
         axes.legend(

@@ -187,17 +187,20 @@ def draw(judged: JudgedCase) -> DrawnCase:
 def findings(drawn: DrawnCase) -> list[Statement]:
     """Return what the page states about a case that is not a comparison: its own figures, and the curves."""
     own = [Statement(drawing.title, drawing.statement, "own") for drawing in drawn.own if drawing.statement]
-    return [*own, *marked.statements(drawn.case, drawn.stated), *_curve_statements(drawn.panels)]
+    over = [panel for panel in drawn.panels if panel.axis == "hops"] or drawn.panels  # if there is none, over sizes
+    curves = [
+        Statement(", ".join(filter(None, [panel.subject, panel.title])), general.ends(panel), "curve") for panel in over
+    ]
+    return [*own, *marked.statements(drawn.case, drawn.stated), *curves]
 
 
 def cells(drawn: Sequence[DrawnCase], shown: Sequence[Case]) -> list[Cell]:
     """Return how many times as fast each combination of each case is as its baseline, in the case's first figure."""
-    first = [(number, one.case, general.by_fom(one.stated)[:1]) for number, one in enumerate(drawn, 1)]
     return [
         cell
-        for number, case, families in first
-        for members in families
-        for cell in effects.cells(number, heading(case, shown), members)
+        for number, one in enumerate(drawn, 1)
+        for members in general.by_fom(one.stated)[:1]
+        for cell in effects.cells(number, heading(one.case, shown), members)
     ]
 
 
@@ -234,14 +237,6 @@ def view(drawn: DrawnCase, number: int, images: Sequence[Markup], shown: Sequenc
             if name != "image" or value is not None
         ],
     }
-
-
-def _curve_statements(panels: Sequence[Panel]) -> list[Statement]:
-    """Return a sentence for each curve over hops, or if there is none, over message sizes."""
-    over = [panel for panel in panels if panel.axis == "hops"] or panels
-    return [
-        Statement(", ".join(filter(None, [panel.subject, panel.title])), general.ends(panel), "curve") for panel in over
-    ]
 
 
 def _table(case: Case, comparisons: Sequence[Comparison]) -> dict[str, Any]:

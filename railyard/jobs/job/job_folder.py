@@ -41,6 +41,7 @@ ENVIRONMENT = "environment.json"
 #: What emulates the job's nodes; a job whose nodes are observed to be emulated writes it itself.
 TORUS = "torus.json"
 TORUS_FIELDS = ("name", "engine", "rate_scale", "mtu_bytes", "burst_bytes", "latency_scaled", "faults")
+SIMULATION_FIELDS = ("calibration", "calibration_sha256", "algorithms", "faults")
 TORUS_FIELDS_OF_ENGINE = ("image", "image_sha256", "network", "buffer_cells", "routes", "machines", "slowed_from")
 
 #: Path and sha256 of files, in the order of the job's list.
@@ -105,24 +106,17 @@ def began(path: Path) -> bool:
 
 def torus(path: Path) -> dict[str, Any] | None:
     """Return the record's description of the job's torus, or of what simulated it; None on a real machine."""
-    described = json_object(path / TORUS)
-    if not described:
-        return _simulation(path)
-    names = [*TORUS_FIELDS, *(name for name in TORUS_FIELDS_OF_ENGINE if name in described)]
-    return {name: described[name] for name in names}
-
-
-def _simulation(path: Path) -> dict[str, Any] | None:
-    """Return the simulation of the job's launches, which is the same for all, with the fields of a torus."""
-    for evidence in sorted(path.glob("launch-*.evidence")):
+    if described := json_object(path / TORUS):
+        names = [*TORUS_FIELDS, *(name for name in TORUS_FIELDS_OF_ENGINE if name in described)]
+        return {name: described[name] for name in names}
+    for evidence in sorted(path.glob("launch-*.evidence")):  # the simulation is the same for all launches
         if simulation := json_object(evidence).get("simulation"):
-            names = ("calibration", "calibration_sha256", "algorithms", "faults")
             return {
                 "name": "simulated",
                 "engine": f"SimGrid {simulation['simgrid']}",
                 "rate_scale": 1.0,
                 "latency_scaled": True,
-                **{name: simulation[name] for name in names},
+                **{name: simulation[name] for name in SIMULATION_FIELDS},
             }
     return None
 

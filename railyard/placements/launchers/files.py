@@ -51,10 +51,9 @@ def links(topology: Topology, rail: int = 0) -> str:
     wiring or fixed routes.
     """
     lines = [f"host {topology.host_rate_gbyte_s:.10g}\n"]
-    lines += [
-        f"link {link.direction} {three(link.coordinate, 0)} {link.link_class} {link.rate_gbyte_s:.10g}\n"
-        for link in topology.lattice_links()
-    ]
+    for link in topology.lattice_links():
+        source = f"{topology.direction(link)} {three(link.source.coordinate, 0)}"
+        lines.append(f"link {source} {link.link_class} {link.rate_gbyte_s:.10g}\n")
     return "".join(lines if len(lines) > 1 else [*lines, *link_tests.lines(topology, rail)])
 
 

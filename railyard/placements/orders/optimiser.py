@@ -78,23 +78,18 @@ class Candidate:
     total_s: float
 
 
-def optimised(job: PlacementJob, traffic: Traffic | None, effort: Effort) -> Ints:
+def optimised(job: PlacementJob) -> Ints:
     """Return the node of each rank (index into `topology.nodes`).
 
-    The default of `traffic` is a stencil's faces. Raises InputError for traffic of other ranks than the job's.
+    The default of a job's traffic is a stencil's faces. Raises InputError for traffic of other ranks than the job's.
     """
-    traffic = traffic or stencil(job.grid, (1.0,))
+    traffic = job.traffic or stencil(job.grid, (1.0,))
     if traffic.ranks != job.ranks:
         raise InputError("traffic", "ranks", traffic.ranks, f"{job.ranks}, as many as are placed")
-    return job.allocation.indices[search(job, traffic, effort).at[: job.ranks]]
+    return job.allocation.indices[Search(job, traffic, job.effort or Effort()).best().at[: job.ranks]]
 
 
-def search(job: PlacementJob, traffic: Traffic, effort: Effort) -> Candidate:
-    """Return the best placement; its `name` is the start that it came from."""
-    return _Search(job, traffic, effort).best()
-
-
-class _Search:
+class Search:
     """One search: the arrays of refine.c (`problem`), the deadline, and the seeds of its steps in their order."""
 
     def __init__(self, job: PlacementJob, traffic: Traffic, effort: Effort) -> None:
@@ -116,7 +111,7 @@ class _Search:
         self.step_trials = round(2 * share * effort.trials_per_rank * ranks)
 
     def best(self) -> Candidate:
-        """Take the five steps, and return the best placement."""
+        """Take the five steps, and return the best placement; its `name` is the start that it came from."""
         starts = [*self._without_background(), *self._evaluated_starts()]
         starts.sort(key=lambda start: (start.slowest_s, start.host_s))
         if starts[0].slowest_s == 0:
@@ -165,13 +160,16 @@ class _Search:
         if self.effort.background is not None:
             limit_s = self.effort.time_limit_s / 2
             alone = replace(self.effort, background=None, progress=None, time_limit_s=limit_s)
-            best = search(self.job, self.traffic, alone)
+            best = Search(self.job, self.traffic, alone).best()
             yield self._evaluated(f"{best.name} without background", best.at)
 
     def _evaluated_starts(self) -> Iterator[Candidate]:
         """Yield every start with its seconds; after the deadline only those evaluated so far (at least one)."""
         for number, (name, at) in enumerate(_starts(self.job, self.traffic)):
-            yield self._evaluated(name, _fill(at, self.problem))
+            free = self.problem.slots - np.bincount(at, minlength=len(self.job.allocation.indices))
+            # Every empty slot is taken by a rank without messages.
+            idle = np.repeat(np.arange(len(free), dtype=np.int32), free)
+            yield self._evaluated(name, np.ascontiguousarray(np.concatenate([at, idle]), dtype=np.int32))
             if number and time.monotonic() > self.deadline:
                 return
 
@@ -268,7 +266,7 @@ def _blocks(job: PlacementJob) -> Starts:
         walks["random"] = np.random.default_rng(0).permutation(walks["scheduler"])
     else:
         walks["snake"] = snake_walk(job.allocation)
-        walks["hilbert"] = hilbert.walk(job.allocation)
+        walks["hilbert"] = hilbert.along(job.allocation.cells)
     for shape in grids(job.ranks_per_node, len(job.grid)):
         if divides(shape, job.grid):
             node = boxes.blocked(job.grid, shape) // job.ranks_per_node
@@ -313,10 +311,3 @@ def _spectral(between: Any) -> NDArray[np.float64]:
     start = np.random.default_rng(0).random(ranks)
     _, vectors = eigsh(scaled @ between @ scaled, k=7, which="LA", v0=start, tol=1e-3, maxiter=2000)
     return np.asarray(vectors[:, -2::-1] / np.sqrt(degree)[:, None], dtype=np.float64)
-
-
-def _fill(at: Ints32, problem: refine.Problem) -> Ints32:
-    """Return the same placement with every empty slot taken by a rank without messages."""
-    free = problem.slots - np.bincount(at, minlength=len(problem.allocation.indices))
-    rest = np.repeat(np.arange(len(free), dtype=np.int32), free)
-    return np.ascontiguousarray(np.concatenate([at, rest]), dtype=np.int32)

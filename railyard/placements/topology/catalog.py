@@ -52,8 +52,12 @@ def load(name_or_path: str) -> Topology:
     Raises InputError, in one line, for a name or file that is not there, not YAML, or not a topology.
     """
     base, plus, choose = name_or_path.rpartition("+")
-    if plus:
-        return _chosen(load(base), choose, name_or_path)
+    if plus:  # chosen routes are part of the name, and replace the routes of the file
+        own = load(base).to_dict()
+        (kind,) = KINDS.keys() & own.keys()
+        part = {key: value for key, value in own[kind].items() if key != "routes"}
+        own |= {"name": f"{own['name']}+{choose}", kind: part, "routes": {"choose": choose}}
+        return parse(own, source=name_or_path)
     path = Path(name_or_path)
     if path.suffix not in {".yml", ".yaml"}:
         path = TOPOLOGIES / f"{name_or_path}.yml"
@@ -104,15 +108,6 @@ def _validator() -> schemas.Validator:
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     schema["properties"]["routes"]["properties"]["choose"]["enum"] = list(rules.RULES)
     return schemas.compiled(schema)
-
-
-def _chosen(topology: Topology, choose: str, source: str) -> Topology:
-    """Return a topology with chosen routes, which are part of its name and replace the routes of the file."""
-    document = topology.to_dict()
-    (kind,) = KINDS.keys() & document.keys()
-    part = {key: value for key, value in document[kind].items() if key != "routes"}
-    document |= {"name": f"{document['name']}+{choose}", kind: part, "routes": {"choose": choose}}
-    return parse(document, source=source)
 
 
 def _check_routes(topology: Topology, part: Mapping[str, Any], source: str) -> None:

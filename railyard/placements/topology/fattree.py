@@ -23,21 +23,10 @@ from railyard.base.errors import InputError
 from railyard.placements.arrays import NDArray, np
 from railyard.placements.topology.base import Topology, no_route
 from railyard.placements.topology.chosen.rules import SHORTEST
-from railyard.placements.topology.parts import (
-    Block,
-    Coordinate,
-    Destination,
-    Detours,
-    Link,
-    LinkClass,
-    Node,
-    Router,
-    Switch,
-    rail_suffix,
-)
+from railyard.placements.topology.parts import Block, Coordinate, Destination, Detours, Link, LinkClass, Node, Router
+from railyard.placements.topology.switched import check_divides
 
 MOST_LEAVES = 200
-KINDS = ("leaf", "spine")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +34,8 @@ class FatTree(Topology):
     """`nodes_per_router` is the nodes of a leaf; `oversubscription` the nodes of a leaf for each of its spines."""
 
     coordinate_names: ClassVar[tuple[str, ...]] = ("leaf",)
+    level_words: ClassVar[tuple[str, ...]] = ("leaf", "spine")
+    top_name: ClassVar[str] = "spine"
     choices: ClassVar[tuple[str, ...]] = SHORTEST
 
     leaves: int
@@ -73,14 +64,6 @@ class FatTree(Topology):
             for index in range(count)
         )
 
-    def router_name(self, router: Router) -> str:
-        """Return `leaf3` or `spine2`."""
-        return KINDS[router.level] + str(router.coordinate[0]) + rail_suffix(router.rail)
-
-    def node_name(self, coordinate: Coordinate, slot: int = 0) -> str:
-        """Return `nL-S`: leaf and slot."""
-        return f"n{coordinate[0]}-{slot}"
-
     def links_from(self, router: Router) -> Iterator[Link]:
         """Yield the links from a leaf to every spine, or from a spine to every leaf."""
         for index in range(self.leaves if router.level else self.spines):
@@ -90,7 +73,7 @@ class FatTree(Topology):
         """Return the link from a leaf to the spine `index`, or from a spine to the leaf `index`."""
         target = Router(coordinate=(index, 0, 0), rail=source.rail, level=1 - source.level)
         direction = ("up", "down")[source.level]
-        ends = [f"{KINDS[end.level]}{end.coordinate[0]}" for end in (source, target)]
+        ends = [f"{self.level_words[end.level]}{end.coordinate[0]}" for end in (source, target)]
         return Link(
             source=source,
             target=target,
@@ -106,13 +89,9 @@ class FatTree(Topology):
     def reverse(self, link: Link) -> Link:
         return self.link(link.target, link.source.coordinate[0])
 
-    def spine_of(self, slot: int) -> int:
-        """Return the spine through which traffic to a slot of any leaf goes."""
-        return slot % self.spines
-
     def destination(self, coordinate: Coordinate, slot: int = 0, rail: int = 0) -> Destination:
         """Return the leaf and the group of slots that one spine serves."""
-        return Destination(coordinate=coordinate, group=self.spine_of(slot))
+        return Destination(coordinate=coordinate, group=slot % self.spines)
 
     def next_link(self, router: Router, destination: Destination) -> Link:
         return self.link(router, destination.coordinate[0] if router.level else destination.group)
@@ -125,18 +104,16 @@ class FatTree(Topology):
         exceptions: dict[tuple[Router, Destination], Link] = {}
         for source, target in itertools.permutations(self.coordinates, 2):
             leaf = Router(coordinate=source, rail=rail)
-            alive = [spine for spine in range(self.spines) if self._joined(leaf, target, spine, gone)]
+            ups = [self.link(leaf, spine) for spine in range(self.spines)]
+            downs = [self.link(up.target, target[0]) for up in ups]
+            alive = [spine for spine in range(self.spines) if not gone & {ups[spine].name, downs[spine].name}]
             if not alive:
                 raise no_route(f"{self.router_name(leaf)} to leaf{target[0]}")
             for group in range(self.spines):
                 if group not in alive:
                     spine = min(alive, key=lambda s: (s - group) % self.spines)
-                    exceptions[leaf, Destination(coordinate=target, group=group)] = self.link(leaf, spine)
+                    exceptions[leaf, Destination(coordinate=target, group=group)] = ups[spine]
         return exceptions
-
-    def _joined(self, leaf: Router, target: Coordinate, spine: int, gone: frozenset[str]) -> bool:
-        up = self.link(leaf, spine)
-        return up.name not in gone and self.link(up.target, target[0]).name not in gone
 
     def hops(self, sources: NDArray[np.int64], destinations: NDArray[np.int64]) -> NDArray[np.int64]:
         hops: NDArray[np.int64] = np.where(sources[..., 0] == destinations[..., 0], 0, 2)
@@ -149,7 +126,7 @@ class FatTree(Topology):
                 raise InputError(self.name, field, value, f"at most {limit} in a virtual torus")
 
     def node_offset(self, node: Node) -> int:
-        return _address(self.spine_of(node.slot), node.coordinate[0], node.slot)
+        return _address(node.slot % self.spines, node.coordinate[0], node.slot)
 
     def router_offset(self, router: Router) -> int:
         return _address(self._switches, router.coordinate[0], 253 + router.level)
@@ -168,25 +145,11 @@ class FatTree(Topology):
             return {self.block(to): self.next_link(router, to) for to in self.destinations}
         return {Block(offset=_address(spine), bits=16): self.link(router, spine) for spine in range(self.spines)}
 
-    @cached_property
-    def destinations(self) -> tuple[Destination, ...]:
-        """Return every destination, leaf by leaf."""
-        return tuple(
-            Destination(coordinate=leaf, group=group) for leaf in self.coordinates for group in range(self.spines)
-        )
-
     def direction(self, link: Link) -> str:
-        """Return `U+` upwards and `U-` downwards."""
         return "U+" if link.step > 0 else "U-"
 
     def joins(self, link: Link) -> str:
         return "leaf to spine"
-
-    def switch_tree(self) -> Iterator[Switch]:
-        """Yield the leaves, and one switch for all spines."""
-        yield from self.router_switches()
-        names = (self.router_name(Router(coordinate=leaf)) for leaf in self.coordinates)
-        yield Switch(name="spine", switches=tuple(names))
 
     def to_dict(self) -> dict[str, Any]:
         tree = {"leaves": self.leaves, "oversubscription": self.oversubscription, "tiles": self.link_tiles}
@@ -198,10 +161,8 @@ def parse(document: Mapping[str, Any], common: Mapping[str, Any], source: str) -
     tree, rates = document["tree"], common["tile_rates_gbyte_s"]
     if LinkClass.CABLE not in rates:
         raise InputError(source, "tile_rates_gbyte_s", sorted(rates), "a rate for the class cable")
-    nodes, over = common["nodes_per_router"], tree.get("oversubscription", 1)
-    if nodes % over:
-        divisors = ", ".join(str(n) for n in range(1, nodes + 1) if nodes % n == 0)
-        raise InputError(source, "tree.oversubscription", over, f"a divisor of nodes_per_router: {divisors}")
+    over = tree.get("oversubscription", 1)
+    check_divides(over, common["nodes_per_router"], source, "tree.oversubscription")
     return FatTree(**common, leaves=tree["leaves"], oversubscription=over, link_tiles=tree.get("tiles", 1))
 
 

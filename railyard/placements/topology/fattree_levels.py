@@ -202,16 +202,11 @@ def parse(document: Mapping[str, Any], common: Mapping[str, Any], source: str) -
     leaves = math.prod(level.children for level in levels)
     nodes = tuple(entry.get("leaf_nodes", (common["nodes_per_router"],) * min(leaves, MOST_SWITCHES)))
     if len(nodes) != leaves:
-        raise InputError(
-            source, "fat_tree.leaf_nodes", f"{len(nodes)} leaves", f"{leaves}, as levels give, at most {MOST_SWITCHES}"
-        )
+        valid = f"{leaves}, as levels give, at most {MOST_SWITCHES}"
+        raise InputError(source, "fat_tree.leaf_nodes", f"{len(nodes)} leaves", valid)
     if max(nodes) != common["nodes_per_router"]:
-        raise InputError(
-            source,
-            "fat_tree.leaf_nodes",
-            max(nodes),
-            f"at most nodes_per_router: {common['nodes_per_router']}, once at least",
-        )
+        valid = f"at most nodes_per_router: {common['nodes_per_router']}, once at least"
+        raise InputError(source, "fat_tree.leaf_nodes", max(nodes), valid)
     topology = FatTreeLevels(**common, levels=levels, leaf_nodes=nodes)
     if topology.firsts[-1] > MOST_SWITCHES:
         raise InputError(source, "fat_tree.levels", f"{topology.firsts[-1]} switches", f"at most {MOST_SWITCHES}")

@@ -43,8 +43,6 @@ PAUSE_S = 0.05
 INSIDE_LAUNCH = "RAILYARD_LAUNCHING"
 #: A variable that is set in the namespaces of an ordinary user (`rootless`), who is root there.
 INSIDE_HOLDER = "RAILYARD_INSIDE"
-#: The variable that names the torus whose locks `railyard launch-roles` holds for the launchers that it starts.
-AS_ONE = "RAILYARD_ONE_LAUNCH"
 LAUNCH = "another launch on this machine to end"
 SHARED_FOLDERS = (Path("/dev/shm"), Path("/tmp"))
 OF_ROOT = Path("/run/railyard.launch")
@@ -78,21 +76,6 @@ def take_turn(*, inheritable: bool = False) -> list[int]:
 
 
 @contextlib.contextmanager
-def as_one_launch(torus: str) -> Iterator[None]:
-    """Let launchers that start within the block run at the same time, on a torus whose locks this process holds."""
-    os.environ[AS_ONE] = torus
-    try:
-        yield
-    finally:
-        del os.environ[AS_ONE]
-
-
-def is_part_of_launch(torus: str) -> bool:
-    """Return whether this process is started by one that holds the locks of a launch on the torus (`as_one_launch`)."""
-    return os.environ.get(AS_ONE) == torus and INSIDE_LAUNCH not in os.environ
-
-
-@contextlib.contextmanager
 def turn() -> Iterator[None]:
     """Hold the machine's launch locks within the block, so that no launch runs meanwhile."""
     descriptors = take_turn()
@@ -103,28 +86,10 @@ def turn() -> Iterator[None]:
             os.close(descriptor)
 
 
-@contextlib.contextmanager
-def turn_unless_held(launching: Path) -> Iterator[None]:
-    """Hold the machine's launch locks within the block, unless a torus's lock `launching` is held.
-
-    In that case a launch runs on this torus, and its faults may come while it runs.
-    """
-    with contextlib.nullcontext() if is_held(launching) else turn():
-        yield
-
-
 def is_held(path: Path) -> bool:
     """Return whether another process holds a lock on a file."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
+    with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+        return not _is_free(file.fileno())
     return False
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from support.topology.topologies import gemini
 
 from railyard.placements.topology.base import Coordinate
-from railyard.placements.topology.rings import hops, mean_hops, step
+from railyard.placements.topology.rings import step
+from railyard.placements.topology.torus import Torus
 
 EXTENTS = st.tuples(*[st.integers(1, 6)] * 3)
 
@@ -23,8 +24,12 @@ def tori_with_routers(draw: st.DrawFn) -> tuple[Coordinate, list[Coordinate]]:
     return extents, draw(st.lists(one, min_size=3, max_size=3))
 
 
+def torus(extents: Coordinate) -> Torus:
+    return gemini("x".join(map(str, extents)))
+
+
 def between(a: Coordinate, b: Coordinate, extents: Coordinate) -> int:
-    return int(hops(np.array(a), np.array(b), extents))
+    return int(torus(extents).hops(np.array(a), np.array(b)))
 
 
 @given(tori_with_routers())
@@ -39,14 +44,14 @@ def test_hops_are_a_metric(case: tuple[Coordinate, list[Coordinate]]) -> None:
 @given(EXTENTS)
 def test_mean_hops_is_the_closed_form(extents: Coordinate) -> None:
     every = np.indices(extents).reshape(3, -1).T
-    assert hops(every[:, None], every[None, :], extents).mean() == pytest.approx(mean_hops(extents))
+    hops = torus(extents).hops(every[:, None], every[None, :])
+    assert hops.mean() == pytest.approx(torus(extents).mean_hops())
 
 
 @given(tori_with_routers())
 def test_a_route_goes_x_then_y_then_z_the_shortest_way(case: tuple[Coordinate, list[Coordinate]]) -> None:
     extents, (a, b, _) = case
-    topo = gemini("x".join(map(str, extents)))
-    links = topo.route(a, b)
+    links = torus(extents).route(a, b)
     assert [k.dimension for k in links] == sorted(k.dimension for k in links)
     assert len(links) == between(a, b, extents)
     assert all(one.target == two.source for one, two in itertools.pairwise(links))

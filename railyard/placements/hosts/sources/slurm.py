@@ -47,16 +47,18 @@ from railyard.placements.hosts.sources import trees
 from railyard.placements.hosts.sources.located import CoordinateSource, NodeCoordinates, OddLineError, Reading
 from railyard.placements.hosts.text import content_lines
 
-KINDS = ("tree", "block", "torus3d", "ring")
+YAML_ITEM = re.compile(r"^[ \t]*-[ \t]+(?:\{[ \t]*)?[\"']?topology[\"']?\s*:", re.M)
+MODEL_LINE = re.compile(r"^switches:\s*$", re.M)
 
 
 def parse_yaml(text: str, source: str) -> NodeCoordinates:
     """Return name -> coordinate of one of the topologies; InputError for a document that is broken or has none."""
     topologies = [one for one in documents(text, source) if isinstance(one, dict) and "topology" in one]
-    able = [one for one in topologies if any(kind in one for kind in KINDS)]
+    readers = {"tree": _tree, "block": _blocks, "torus3d": _torus, "ring": _ring}
+    able = [one for one in topologies if not readers.keys().isdisjoint(one)]
     if not able:
-        kinds = ", ".join(KINDS)
-        raise InputError(source, "", problem="no topology with coordinates", valid=f"a topology of {kinds}")
+        valid = f"a topology of {', '.join(readers)}"
+        raise InputError(source, "", problem="no topology with coordinates", valid=valid)
     chosen = next((one for one in able if str(one.get("cluster_default")).lower() == "true"), able[0])
     nodes = Reading(source)
     nodes.odd = [
@@ -64,10 +66,9 @@ def parse_yaml(text: str, source: str) -> NodeCoordinates:
         for one in topologies
         if one is not chosen
     ]
-    (kind,) = [kind for kind in KINDS if kind in chosen][:1]
-    reader = {"tree": _tree, "block": _blocks, "torus3d": _torus, "ring": _ring}[kind]
+    kind = next(kind for kind in readers if kind in chosen)
     try:
-        return reader(chosen[kind], nodes)
+        return readers[kind](chosen[kind], nodes)
     except OddLineError as error:
         problem = f"topology {chosen['topology']}: {error.problem or quoted(error.value)}"
         raise InputError(source, "", problem=problem, valid=error.valid) from error
@@ -217,25 +218,9 @@ def _named(part: Any) -> list[tuple[str, dict[str, Any]]]:
 
 
 SOURCES = (
+    CoordinateSource("slurm-yaml", "topology.yaml", 32, YAML_ITEM.search, parse_yaml),
     CoordinateSource(
-        name="slurm-yaml",
-        does="topology.yaml",
-        precedence=32,
-        matches=re.compile(r"^[ \t]*-[ \t]+(?:\{[ \t]*)?[\"']?topology[\"']?\s*:", re.M).search,
-        parse=parse_yaml,
+        "slurm", "topology.conf of a tree or of blocks, or `scontrol show topology`", 30, CONF_LINE.search, parse_conf
     ),
-    CoordinateSource(
-        name="slurm",
-        does="topology.conf of a tree or of blocks, or `scontrol show topology`",
-        precedence=30,
-        matches=CONF_LINE.search,
-        parse=parse_conf,
-    ),
-    CoordinateSource(
-        name="topograph",
-        does="a model file of NVIDIA topograph",
-        precedence=34,
-        matches=re.compile(r"^switches:\s*$", re.M).search,
-        parse=parse_topograph,
-    ),
+    CoordinateSource("topograph", "a model file of NVIDIA topograph", 34, MODEL_LINE.search, parse_topograph),
 )

@@ -29,7 +29,7 @@ from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 from railyard.base.errors import InputError
-from railyard.placements.arrays import Ints, NDArray, np
+from railyard.placements.arrays import Ints, np
 from railyard.placements.topology.parts import Block, Coordinate, Link, Router
 from railyard.placements.topology.switched import LinkType, Switched, Wiring, check_classes, wire
 
@@ -37,9 +37,9 @@ Columns = dict[str, Ints]
 GroupedKind = TypeVar("GroupedKind", bound="Grouped")
 
 LOCAL, GLOBAL = 0, 1
-GLOBAL_LENGTH = 16
 #: The value of `spread` with which loads decide.
 BY_LOAD = "load"
+GLOBAL_LENGTH = 16
 #: Multiples of it, modulo 2 to the 32, are spread evenly (the golden ratio): the nodes below a share are chosen.
 SCATTER = 2654435761
 
@@ -65,6 +65,9 @@ class Grouped(Switched):
 
     #: The document's key of the kind.
     key: ClassVar[str]
+    #: Its fields of the numbers of switches of a group -> those of this class, and the switches of a group in words.
+    sizes: ClassVar[Mapping[str, str]]
+    group_text: ClassVar[str]
     local_joins: ClassVar[str]
     local_words: ClassVar[tuple[str, str]] = ("local", "local")
 
@@ -72,11 +75,6 @@ class Grouped(Switched):
     leaves: int
     spines: int = 0
     cables: Cables
-
-    @property
-    @abstractmethod
-    def shape(self) -> Mapping[str, int]:
-        """Return what the document has on the switches of a group."""
 
     @abstractmethod
     def local_pairs(self) -> Iterator[tuple[int, int, int, int]]:
@@ -92,6 +90,11 @@ class Grouped(Switched):
     @abstractmethod
     def gate_ways(self) -> Sequence[tuple[int, ...]]:
         """Return the equal ways between two gates of a group, each as the switches on the way."""
+
+    @property
+    def layout(self) -> str:
+        group = self.group_text.format(leaves=self.leaves, spines=self.spines)
+        return f"{self.group_count} groups of {group}, {self.cables.pairs} cable(s) per pair of groups"
 
     @property
     def link_types(self) -> tuple[LinkType, ...]:
@@ -120,15 +123,19 @@ class Grouped(Switched):
         return router.coordinate[0]
 
     def to_dict(self) -> dict[str, Any]:
-        cables = self.cables
+        cables, routes = self.cables, dict[str, Any]()  # without routes where all are minimal
+        if cables.spread == BY_LOAD:
+            routes = {"routes": {"spread": BY_LOAD}}
+        elif cables.valiant_share:
+            routes = {"routes": {"valiant_share": cables.valiant_share, "spread": cables.spread}}
         part = {
             "groups": self.group_count,
-            **self.shape,
+            **{field: getattr(self, name) for field, name in self.sizes.items()},
             "cables": cables.pairs,
             "arrangement": cables.arrangement,
             "local_tiles": cables.local_tiles,
             "global_tiles": cables.global_tiles,
-            **_routes(cables),
+            **routes,
         }
         return {**self._common(), self.key: part}
 
@@ -141,11 +148,6 @@ class Grouped(Switched):
         """Return the switches of a group."""
         return self.leaves + self.spines
 
-    @property
-    def gates(self) -> int:
-        """Return the switches of a group with global ports, the last ones: its spines, or all where it has none."""
-        return self.spines or self.leaves
-
     @cached_property
     def plane(self) -> tuple[tuple[Coordinate, int], ...]:
         levels = [(member, level) for level, count in enumerate((self.leaves, self.spines)) for member in range(count)]
@@ -153,12 +155,15 @@ class Grouped(Switched):
 
     @cached_property
     def gate(self) -> Ints:
-        """Return the member of group s that has cable k to group t, at [s, t, k]; 0 where s is t."""
-        count, pairs = self.group_count, self.cables.pairs
+        """Return the member of group s that has cable k to group t, at [s, t, k]; 0 where s is t.
+
+        The gates are the last members of a group: its spines, or all where it has none.
+        """
+        count, pairs, gates = self.group_count, self.cables.pairs, self.spines or self.leaves
         s, t, k = np.meshgrid(np.arange(count), np.arange(count), np.arange(pairs), indexing="ij")
         other = (t - s - 1) % count if self.cables.arrangement == "palmtree" else t - (t > s)
         port = k * (count - 1) + other
-        at = self.members - self.gates + port * self.gates // max(1, pairs * (count - 1))
+        at = self.members - gates + port * gates // max(1, pairs * (count - 1))
         return np.where(s == t, 0, at).astype(np.int64)
 
     @cached_property
@@ -203,8 +208,9 @@ class Grouped(Switched):
         return {**columns, "kind": zeros + LOCAL, "cable": zeros}, within
 
     def _global_columns(self, first: int) -> tuple[Columns, Ints]:
-        s, t, k = (at.astype(np.int64) for at in np.nonzero(self._apart))
-        across = np.full(self._apart.shape, -1, dtype=np.int64)
+        cables = np.repeat(~np.eye(self.group_count, dtype=bool)[:, :, None], self.cables.pairs, axis=2)
+        s, t, k = (at.astype(np.int64) for at in np.nonzero(cables))
+        across = np.full(cables.shape, -1, dtype=np.int64)
         across[s, t, k] = first + np.arange(len(s))
         return {
             "source": s * self.members + self.gate[s, t, k],
@@ -215,11 +221,6 @@ class Grouped(Switched):
             "kind": np.full(len(s), GLOBAL, dtype=np.int64),
             "cable": k,
         }, across
-
-    @property
-    def _apart(self) -> NDArray[np.bool_]:
-        distinct = ~np.eye(self.group_count, dtype=bool)
-        return np.repeat(distinct[:, :, None], self.cables.pairs, axis=2)
 
     # Routes.
 
@@ -277,34 +278,9 @@ class Grouped(Switched):
         return np.array([self.node_offset(node) for node in self.nodes], dtype=np.int64)
 
 
-def _routes(cables: Cables) -> dict[str, Any]:
-    """Return the part of the document on routes; empty if all routes are minimal."""
-    if cables.spread == BY_LOAD:
-        return {"routes": {"spread": BY_LOAD}}
-    share = cables.valiant_share
-    return {"routes": {"valiant_share": share, "spread": cables.spread}} if share else {}
-
-
-def parsed(
-    kind: type[GroupedKind],
-    entry: Mapping[str, Any],
-    common: Mapping[str, Any],
-    source: str,
-    *,
-    leaves: int,
-    spines: int = 0,
-) -> GroupedKind:
-    """Return the network of a document's part, of a kind and with so many `leaves` and `spines` in a group.
-
-    InputError names the field that is wrong.
-    """
-    cables = _cables(entry, source)
-    topology = kind(**common, group_count=entry["groups"], leaves=leaves, spines=spines, cables=cables)
-    check_classes(source, topology.link_types, common["tile_rates_gbyte_s"])
-    return topology
-
-
-def _cables(entry: Mapping[str, Any], source: str) -> Cables:
+def parsed(kind: type[GroupedKind], document: Mapping[str, Any], common: Mapping[str, Any], source: str) -> GroupedKind:
+    """Return the network of a kind that a document describes; InputError names the field that is wrong."""
+    entry = document[kind.key]
     routes = entry.get("routes", {})
     share = float(routes.get("valiant_share", 0))
     by_load_alone = routes.get("spread") == BY_LOAD
@@ -312,7 +288,7 @@ def _cables(entry: Mapping[str, Any], source: str) -> Cables:
         raise InputError(source, "routes.valiant_share", share, "0 with fewer than three groups")
     if by_load_alone and (share or entry["groups"] < 3):
         raise InputError(source, "routes.spread", BY_LOAD, "no valiant_share with it, and three groups or more")
-    return Cables(
+    cables = Cables(
         pairs=entry.get("cables", 1),
         arrangement=entry.get("arrangement", "consecutive"),
         local_tiles=entry.get("local_tiles", 1),
@@ -320,3 +296,7 @@ def _cables(entry: Mapping[str, Any], source: str) -> Cables:
         valiant_share=share,
         spread=routes.get("spread", "nodes") if share or by_load_alone else "nodes",
     )
+    sizes = {name: entry[field] for field, name in kind.sizes.items()}
+    topology = kind(**common, group_count=entry["groups"], **sizes, cables=cables)
+    check_classes(source, topology.link_types, common["tile_rates_gbyte_s"])
+    return topology
