@@ -7,10 +7,10 @@ sources are not continued; the other figures leave out whether the sources have 
 
 from __future__ import annotations
 
-import argparse
 import functools
 import hashlib
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -23,18 +23,12 @@ from railyard.base.checkout import BUILD, CHECKOUT
 Row = Mapping[str, Any]
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add how long a call measures."""
-    text = "same, topobw: stop after so many; call again to go on  [default: no limit]"
-    parser.add_argument("--minutes", type=float, metavar="MINUTES", help=text)
-
-
 class Pieces:
     """The rows of a file, and the time that is left for more of them."""
 
     def __init__(self, path: Path, minutes: float | None = None) -> None:
         self.path = path
-        self.deadline = None if minutes is None else time.monotonic() + 60 * minutes
+        self.deadline = math.inf if minutes is None else time.monotonic() + 60 * minutes
         self.kept = dict(_read(self.path))
 
     @property
@@ -45,7 +39,7 @@ class Pieces:
     @property
     def is_over(self) -> bool:
         """Return whether the time for this call has passed."""
-        return self.deadline is not None and time.monotonic() >= self.deadline
+        return time.monotonic() >= self.deadline
 
     def get(self, *key: Any) -> Row | None:
         """Return the row of a key; None where it is still to be measured."""

@@ -65,7 +65,6 @@ Mapper = Callable[[Allocation, sparse.csr_array, Ints, Sequence[int]], Ints]
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this section."""
     parser.add_argument("--cells", default=CELLS, help="fit-rivals: MACHINE:RANKS, with commas between")
-    parser.add_argument("--patterns", default="", help="fit-rivals: some of the matrices, with commas between")
     parser.add_argument("--numberings", type=int, default=10, help="fit-rivals: of each matrix; one from 512 ranks on")
 
 
@@ -79,13 +78,12 @@ def measure(given: argparse.Namespace) -> list[dict[str, Any]]:
         title = f"{ranks} ranks, {machine}: worst of {len(numbers)} numberings"
         table = Table("matrix", *HEADS, "best rival of the first", title=title)
         for name, traffic in matrices(int(ranks)):
-            if name in (given.patterns or name).split(","):
-                with workers(os.cpu_count() or 1) as pool:
-                    every = [_renumbered(traffic, number) for number in numbers]
-                    worst, *others = pool.map(_compared, itertools.repeat(allocation), every)
-                worst |= {head: max(row[head] for row in (worst, *others)) for head in HEADS}
-                rows.append({"machine": machine, "ranks": int(ranks), "matrix": name, **worst})
-                table.add_row(name, *(f"{worst[head]:.4g}" for head in HEADS), worst["rival"])
+            with workers(os.cpu_count() or 1) as pool:
+                every = [_renumbered(traffic, number) for number in numbers]
+                worst, *others = pool.map(_compared, itertools.repeat(allocation), every)
+            worst |= {head: max(row[head] for row in (worst, *others)) for head in HEADS}
+            rows.append({"machine": machine, "ranks": int(ranks), "matrix": name, **worst})
+            table.add_row(name, *(f"{worst[head]:.4g}" for head in HEADS), worst["rival"])
         console.print(table)
     return rows
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 import functools
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -156,10 +157,11 @@ def meets(case: Case, results: Measured, bound: float) -> Meets:
 
 def left_out(tender: Tender, records: Sequence[Judged]) -> dict[str, str]:
     """Return the id of each record that does not belong to a bid -> why."""
-    reasons = {read.id: reason(tender, read) for read in records}
+    programs = {rule.test.program for preset in tender.presets for rule in preset.rules if rule.test}
+    reasons = {read.id: _reason(tender, programs, read) for read in records}
     answers = [read for read in records if not reasons[read.id]]
     by_case = {case.name: _sessions(case, answers) for case in tender.cases}
-    of_presets = {_session(read) for read in answers if read.benchmark in _programs(tender)}
+    of_presets = {_session(read) for read in answers if read.benchmark in programs}
     chosen = of_presets.union(*by_case.values())
     return {
         read.id: reasons[read.id] or f"the tender counts the jobs of an earlier session than {read.session}"
@@ -168,13 +170,13 @@ def left_out(tender: Tender, records: Sequence[Judged]) -> dict[str, str]:
     }
 
 
-def reason(tender: Tender, read: Judged) -> str:
+def _reason(tender: Tender, programs: Collection[str], read: Judged) -> str:
     """Return why a record does not answer the tender; empty if it does."""
     if read.challenge != tender.challenge:
         return f"its challenge is {read.challenge or 'none'}; the tender's is {tender.challenge}"
     if read.origin not in tender.origins:
         return f"its origin is {read.origin}; the tender accepts {', '.join(tender.origins)}"
-    if read.benchmark in _programs(tender):
+    if read.benchmark in programs:
         return ""
     wrong = ["; ".join(case.differences(read)) for case in tender.cases if case.check == read.check]
     return min(wrong, key=len) if wrong else f"no case of the tender runs {read.check}"
@@ -182,18 +184,11 @@ def reason(tender: Tender, read: Judged) -> str:
 
 def _sessions(case: Case, records: Sequence[Judged]) -> set[str]:
     """Return the sessions with the jobs that count for a case."""
-    by_session: dict[str, int] = {}
-    for read in sorted(answering(case, records), key=_session):
-        by_session[_session(read)] = by_session.get(_session(read), 0) + 1
-    if case.jobs is None or not by_session:
+    by_session = Counter(_session(read) for read in sorted(answering(case, records), key=_session))
+    if (jobs := case.jobs) is None or not by_session:
         return set(by_session)
-    most: Mapping[str, int] = {session: min(count, case.jobs) for session, count in by_session.items()}
-    return {max(most, key=lambda session: most[session])}  # the first of those with the most
+    return {max(by_session, key=lambda session: min(by_session[session], jobs))}  # the first of those with the most
 
 
 def _session(read: Judged) -> str:
     return read.session or read.id
-
-
-def _programs(tender: Tender) -> set[str]:
-    return {rule.test.program for preset in tender.presets for rule in preset.rules if rule.test}

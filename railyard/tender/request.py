@@ -226,27 +226,26 @@ def is_size(check: str, name: str) -> bool:
 
 def _value(check: str, variable: str, scale: str) -> Json:
     """Return a variable's value: of the scale, or of the class or the nearest base that assigns one."""
-    by_scale = ("large", "standard") if scale == "large" else (scale,)
     for values in check_sources.chain(check):
-        for name in by_scale:
+        for name in ("large", "standard") if scale == "large" else (scale,):
             if variable in (values.get(name) or {}):
                 return values[name][variable]
-    return next((values[variable] for values in check_sources.chain(check) if variable in values), None)
+    own: Json = check_sources.value(check, variable)
+    return own
 
 
 def _with_sizes(cases: tuple[Case, ...]) -> tuple[Case, ...]:
     """Return the cases with the sizes and the grid that a case leaves to the other cases of its check."""
-
-    def completed(case: Case) -> Case:
+    completed = []
+    for case in cases:
         others = [other.parameters for other in cases if other.check == case.check]
         added: dict[str, Json] = {}
         for name in sorted({name for parameters in others for name in parameters} - case.parameters.keys()):
             values = [parameters[name] for parameters in others if name in parameters]
             if is_size(case.check, name) and all(value == values[0] for value in values):
                 added[name] = values[0]
-        return replace(case, parameters={**case.parameters, **added})
-
-    return tuple(map(completed, cases))
+        completed.append(replace(case, parameters={**case.parameters, **added}))
+    return tuple(completed)
 
 
 def _case(given: Mapping[str, Json], source: str, index: int) -> Case:
