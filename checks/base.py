@@ -216,7 +216,7 @@ class PlacedCheck(Knobs):
         where = self.prepared.where
         given = programs.Given(
             parameters={**self._scale_parameter(), **self.parameters},
-            is_located=where.knows_coordinates,
+            is_located=bool(where.topology),
             is_emulated=where.origin == "emulated",
             unrecorded=unrecorded,
         )

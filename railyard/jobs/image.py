@@ -14,7 +14,6 @@ import os
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +37,6 @@ MPI_LABEL = "railyard.mpi"
 #: Labels of the packages of Spack in an image, and of images that railyard's own definitions make.
 SPEC_LABEL = "railyard.spec."
 SOURCES_LABEL = "railyard.sources"
-
-
-class Model(StrEnum):
-    """Whose MPI is in the image: its own, or the machine's in its place."""
-
-    HYBRID = "hybrid"
-    BIND = "bind"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +92,7 @@ def carried(file: Path, host_mpi: str, features: Sequence[str]) -> Carried:
         "file": file.name,
         "sha256": digest,
         "size_bytes": size_bytes,
-        "mpi_model": str(Model.BIND if host_mpi else Model.HYBRID),
+        "mpi_model": "bind" if host_mpi else "hybrid",
         **({engine.name: engine.version()} if is_usual else {"engine": f"{engine.name} {engine.version()}"}),
         "labels": dict(labels),
     }

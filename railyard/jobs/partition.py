@@ -31,17 +31,6 @@ ORIGINS = ("emulated", "measured", *COMPUTED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
-    """What a partition has: nodes, NICs per node, CPUs per node, routers by dimension; 0 or empty if not known."""
-
-    name: str
-    nodes: int
-    rails: int
-    cpus: int
-    extents: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Constraint:
     """A scheduler's option with `{}` for the value, the regular expression of values, and its description."""
 
@@ -155,10 +144,6 @@ class Partition(Site):
         return self.names_nodes and bool(self.topology)
 
     @property
-    def knows_coordinates(self) -> bool:
-        return bool(self.topology)
-
-    @property
     def without_coordinates(self) -> str:
         """Return why placements that need coordinates cannot be made; empty if they can."""
         return "" if self.topology else f"no coordinates: {self.configuration} names no topology for {self.fullname}"
@@ -175,13 +160,20 @@ class Partition(Site):
             return f"{self.fullname} computes its launches: nothing runs there, from an image or not"
         return f"nodes of {self.fullname} are images already ({self.image})" if self.image else ""
 
-    def machine(self, nodes: int, cpus: int) -> Machine:
-        """Return the machine that checks are compared with; `nodes` is the size of a job if no topology gives it."""
-        here = self.known_topology
-        count = len(here.nodes) if here and (self.names_nodes or not nodes) else nodes
-        rails = max(here.rails if here else 1, len(self.devices or []))
-        extents = here.extents if here else ()
-        return Machine(name=self.fullname, nodes=count, rails=rails, cpus=cpus, extents=extents)
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Return the number of routers by dimension; empty if no topology is known."""
+        return self.known_topology.extents if self.known_topology else ()
+
+    @property
+    def rails(self) -> int:
+        """Return the number of NICs per node, at least 1."""
+        return max(self.known_topology.rails if self.known_topology else 1, len(self.devices or []))
+
+    def node_count(self, requested: int) -> int:
+        """Return the number of nodes of a job, of which so many were requested (0: none); 0 if it is not known."""
+        here, count = self.known_topology, requested or self.nodes
+        return len(here.nodes) if here and (self.names_nodes or not count) else count
 
     def missing(self) -> str:
         """Return why no job can run here now, in one line: a missing image or cluster; empty if one can."""

@@ -64,12 +64,8 @@ class Nodes:
     boots: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Ranks:
-    """The placement of a victim and those of its companions."""
-
-    own: Placement
-    companions: Sequence[roles.Placed] = ()
+#: The placement of a victim, and its companions with theirs.
+_Ranks = tuple[Placement, Sequence[tuple[Companion, Placement]]]
 
 
 def plan(job: Submitted, nodes: Nodes, *, is_certain: bool = False, stand_ins: bool = False) -> Plan:
@@ -101,8 +97,8 @@ def plan(job: Submitted, nodes: Nodes, *, is_certain: bool = False, stand_ins: b
     return Plan(
         placed=_described(job, nodes, ranks, cannot),
         combinations=rendered,
-        companions={name: [other.companion for other in one.companions] for name, one in either.items()},
-        equal=equal({name: one.own for name, one in ranks.items()}),
+        companions={name: [companion for companion, _ in others] for name, (_, others) in either.items()},
+        equal=equal({name: own for name, (own, _) in ranks.items()}),
     )
 
 
@@ -114,7 +110,7 @@ def _place(job: Submitted, nodes: Nodes, name: str) -> _Ranks:
     own = nodes.scheduled is not None and spec.parse(name).order.by_launcher
     allocation = nodes.scheduled if nodes.scheduled and own else nodes.allocation
     companions = _companions(job, allocation, name)
-    return _Ranks(_own(job, allocation, name), companions)
+    return _own(job, allocation, name), companions
 
 
 def _own(job: Submitted, allocation: Allocation, name: str) -> Placement:
@@ -125,7 +121,7 @@ def _own(job: Submitted, allocation: Allocation, name: str) -> Placement:
     return place(name, victims, request.grid, ranks_per_node=per_node, seed=seed, traffic=traffic)
 
 
-def _companions(job: Submitted, allocation: Allocation, name: str) -> list[roles.Placed]:
+def _companions(job: Submitted, allocation: Allocation, name: str) -> list[tuple[Companion, Placement]]:
     request = job.spec
     per_node, seed = request.ranks_per_node, request.seed
     return roles.placed(job.roles, allocation, name, grid=request.grid, ranks_per_node=per_node, seed=seed)
@@ -138,9 +134,9 @@ def _stand_in(job: Submitted, allocation: Allocation, name: str) -> _Ranks:
     """
     own = dataclasses.replace(_own(job, allocation, "plain"), binding=spec.parse(name).binding)
     try:
-        return _Ranks(own, _companions(job, allocation, name))
+        return own, _companions(job, allocation, name)
     except InputError:
-        return _Ranks(own)
+        return own, ()
 
 
 def _rendered(job: Submitted, nodes: Nodes, ranks: Mapping[str, _Ranks]) -> dict[tuple[str, str], Combination]:
@@ -160,11 +156,8 @@ def _rendered(job: Submitted, nodes: Nodes, ranks: Mapping[str, _Ranks]) -> dict
             program=site.wrapper,
             stated=job.spec.nic_settings,
         )
-        for name, one in ranks.items()
-        for beginning, placement in [
-            (name, one.own),
-            *((stem(name, other.companion), other.placement) for other in one.companions),
-        ]
+        for name, (own, others) in ranks.items()
+        for beginning, placement in [(name, own), *((stem(name, one), placement) for one, placement in others)]
         for policy in job.spec.nics
     }
 
@@ -210,7 +203,7 @@ def _described(job: Submitted, nodes: Nodes, ranks: Mapping[str, _Ranks], cannot
     """Return where the ranks go, for the record."""
     allocation, coordinates = nodes.allocation, nodes.coordinates
     at = {node.name: node.coordinate for node in allocation.nodes} if coordinates is None else coordinates
-    some = next((one.own for one in ranks.values()), None)
+    some = next((placement for placement, _ in ranks.values()), None)
     own = node_kinds.among(nodes.kinds, {node.name for node in some.nodes}) if some else []
     usual, *others = [_assigned(job, some, kind) for kind in (own or (None,))]
     return Placed(
@@ -223,15 +216,15 @@ def _described(job: Submitted, nodes: Nodes, ranks: Mapping[str, _Ranks], cannot
             ],
         },
         topology=files.described(allocation.topology) if coordinates is None else None,
-        hosts={name: [node.name for node in one.own.nodes] for name, one in ranks.items()},
-        local_ranks={name: one.own.local_ranks.tolist() for name, one in ranks.items()},
+        hosts={name: [node.name for node in placement.nodes] for name, (placement, _) in ranks.items()},
+        local_ranks={name: placement.local_ranks.tolist() for name, (placement, _) in ranks.items()},
         nics=usual.nics,
         gpus=usual.gpus,
         cannot=cannot,
         has_groups=coordinates is None and allocation.topology.has_groups,
         roles={
-            name: {other.companion.name: [node.name for node in other.placement.nodes] for other in one.companions}
-            for name, one in ranks.items()
+            name: {companion.name: [node.name for node in placement.nodes] for companion, placement in companions}
+            for name, (_, companions) in ranks.items()
         },
         described=sum(len(kind.names) for kind in nodes.kinds),
         kinds=len(nodes.kinds),

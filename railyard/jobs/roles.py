@@ -130,21 +130,10 @@ def companions(roles: Roles, allocation: Allocation, load: str) -> list[tuple[Co
     return [(companion, taken(allocation, rest[part])) for companion, part in zip(programs, parts, strict=True)]
 
 
-# ---- placements ----
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
-    """A companion with its ranks on its nodes."""
-
-    companion: Companion
-    placement: Placement
-
-
 def placed(
     roles: Roles | None, allocation: Allocation, name: str, *, grid: tuple[int, ...], ranks_per_node: int, seed: int
-) -> list[Placed]:
-    """Return the companions of a placement's load, none without a load.
+) -> list[tuple[Companion, Placement]]:
+    """Return the companions of a placement's load, each with its ranks on its nodes; none without a load.
 
     A congestor fills its nodes in plain order. A copy is placed on its nodes as the victim is on its own.
     """
@@ -158,7 +147,7 @@ def placed(
         where = place(order, nodes, own, ranks_per_node=ranks_per_node, seed=seed)
         if companion.role is Role.CONGESTOR:
             where = dataclasses.replace(where, binding=parsed.binding)
-        placed_companions.append(Placed(companion=companion, placement=where))
+        placed_companions.append((companion, where))
     return placed_companions
 
 

@@ -192,11 +192,13 @@ class Placed(_Variables):
         """Evaluate the test's sanity function for each launch; without a good one make the record here, and fail."""
         if self.is_dry_run():
             return
-        self._need_torus()
+        folder = Path(self.stagedir)
+        if job_folder.torus(folder) is None and self.prepared.where.origin == "emulated":
+            interrupted.recorded(folder)
+            raise SanityError(f"the job had no torus: {complaints.first(folder / str(self.job.stderr))}")
         if self._judges_itself():
             self._make_record()
             return
-        folder = Path(self.stagedir)
         self.launch_faults = [
             (launch, figures.fault(self, launch))
             for launch in submitted.read(folder).launches
@@ -272,7 +274,6 @@ class Placed(_Variables):
         where = where.with_torus(spec.torus)
         self._skip_for(smpi.missing() if where.origin == "simulated" else "")
         self._skip_for(request.programs_lacking(spec, where))
-        self._skip_for(request.loads_lacking(spec, where))
         spec, companions = request.with_loads(spec, where)
         software, carried = self._opened(spec, where)
         spec = request.finishing(self._fitted(dataclasses.replace(spec, software=software), where))
@@ -432,12 +433,6 @@ class Placed(_Variables):
     def _read_by(self) -> dict[str, Any] | None:
         """Return what reads the program's output: here, the test's own functions."""
         return {left.REFRAME: self.prepared.spec.benchmark}
-
-    def _need_torus(self) -> None:
-        folder = Path(self.stagedir)
-        if job_folder.torus(folder) is None and self.prepared.where.origin == "emulated":
-            interrupted.recorded(folder)
-            raise SanityError(f"the job had no torus: {complaints.first(folder / str(self.job.stderr))}")
 
     def _make_record(self) -> None:
         """Make one record of all launches, good and bad, before anything is judged."""

@@ -9,7 +9,7 @@ is made (`records.assemble`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from datetime import datetime
@@ -372,25 +372,18 @@ def _parse(document: Mapping[str, Json], source: str, digest: str) -> Record:
 
 def _figures(document: Mapping[str, Json], source: str) -> Mapping[str, Fom]:
     """Return name -> figure of every series; raises InputError for one that is not declared."""
-    names = {
-        item["fom"]: f"{field}[{number}].fom"
-        for index, launch in enumerate(document["launches"])
-        for field, items in _with_figures(launch, f"launches[{index}]")
-        for number, item in enumerate(items)
-    }
+    names: dict[str, str] = {}
+    for index, launch in enumerate(document["launches"]):
+        lists = [(name, launch[name]) for name in ("series", "not_measured")]
+        lists += [(f"roles[{at}].series", role["series"]) for at, role in enumerate(launch.get("roles") or ())]
+        for name, items in lists:
+            names |= {item["fom"]: f"launches[{index}].{name}[{at}].fom" for at, item in enumerate(items)}
     figures = benchmark.declared(document, source)
     for name in sorted(names.keys() ^ figures.keys()):
         if name in figures:
             raise InputError(source, f"figures.{name}", problem="no series has it", valid="figures of the series alone")
         raise InputError(source, names[name], name, "a figure that `figures` declares")
     return figures
-
-
-def _with_figures(launch: Mapping[str, Json], field: str) -> Iterator[tuple[str, Sequence[Json]]]:
-    yield f"{field}.series", launch["series"]
-    yield f"{field}.not_measured", launch["not_measured"]
-    for number, role in enumerate(launch.get("roles") or ()):
-        yield f"{field}.roles[{number}].series", role["series"]
 
 
 def _parse_launch(item: Mapping[str, Json], views: tables.Reader, figures: Mapping[str, Fom], place: str) -> Launch:

@@ -248,6 +248,5 @@ def _about(entry: Entry) -> dict[str, Json]:
 
 
 def _past_json(past: Past) -> dict[str, Json]:
-    document = {name: value for name, value in asdict(past).items() if value}
-    parts = {"accepted": list(past.accepted), "suspected": {name: list(p) for name, p in past.suspected.items()}}
-    return {name: parts.get(name, value) for name, value in document.items()}
+    lists = {"accepted": list(past.accepted), "suspected": {name: list(p) for name, p in past.suspected.items()}}
+    return {name: value for name, value in {**asdict(past), **lists}.items() if value}

@@ -328,25 +328,16 @@ def _output(file: File) -> Iterator[Result]:
 
 
 def _refuse_old(file: File) -> Iterator[Result]:
-    version = _old(file)
-    raise InputError(file.name, "", problem=f"a perflog of ReFrame {version}", valid="one of ReFrame 4")
-
-
-def _old(file: File) -> str:
-    match = _OLD_PERFLOG.match(file.text)
-    return match[1] if match else ""
-
-
-def _begins(file: File, pattern: str) -> bool:
-    return re.match(pattern, file.text) is not None
+    versions = _OLD_PERFLOG.findall(file.text)
+    raise InputError(file.name, "", problem=f"a perflog of ReFrame {versions[0]}", valid="one of ReFrame 4")
 
 
 READERS: Sequence[tuple[Callable[[File], object], Callable[[File], Iterator[Result]]]] = (
     (lambda file: file.program, _output),
-    (_old, _refuse_old),
-    (lambda file: _begins(file, r"[\w|,]*\bjob_completion_time\b"), _perflog),
-    (lambda file: _begins(file, r"\s*\{") and '"session_info"' in file.text, _report),
-    (lambda file: _begins(file, r"\s*\{") and '"experiments"' in file.text, _ramble),
-    (lambda file: _begins(file, r"(?:[^\n|]*:\s*\n)?\s*\|(?:[^\n]*\|)+\s*\n\s*\|[-|\s]+\|"), _jube),
+    (lambda file: _OLD_PERFLOG.match(file.text), _refuse_old),
+    (lambda file: re.match(r"[\w|,]*\bjob_completion_time\b", file.text), _perflog),
+    (lambda file: re.match(r"\s*\{", file.text) and '"session_info"' in file.text, _report),
+    (lambda file: re.match(r"\s*\{", file.text) and '"experiments"' in file.text, _ramble),
+    (lambda file: re.match(r"(?:[^\n|]*:\s*\n)?\s*\|(?:[^\n]*\|)+\s*\n\s*\|[-|\s]+\|", file.text), _jube),
     (_program, _output),
 )

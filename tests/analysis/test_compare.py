@@ -31,7 +31,6 @@ from railyard.analysis.references import update as making
 from railyard.analysis.references.cli import commands as references_command
 from railyard.analysis.report import exports, page
 from railyard.analysis.report.cli import report as report_command
-from railyard.analysis.report.exports import Format
 from railyard.analysis.stats import contrast, samples, score
 from railyard.analysis.stats.score import Ratio, Score
 from railyard.analysis.stats.verdicts import Finding, of_test
@@ -414,7 +413,7 @@ def test_compare_refuses_in_one_line(root: Path, arguments: list[str]) -> None:
 
 
 def test_markdown_has_verdicts_scores_and_what_is_missing() -> None:
-    found = exports.text(judge([*A_JOBS, *B_JOBS], ["system=vtorus", "system=other"]), Format.MD)
+    found = exports.text(judge([*A_JOBS, *B_JOBS], ["system=vtorus", "system=other"]), "md")
     assert "times as fast as" in found and "## Scores" in found and "custom is lowest" in found
     assert "## Sides compared" in found and "| system=other |" in found and "differs in" in found
     assert "pena2013: hops was not run" in found
@@ -423,13 +422,13 @@ def test_markdown_has_verdicts_scores_and_what_is_missing() -> None:
 def test_markdown_shows_hostile_names_as_text() -> None:
     hostile = "<script>|[x](javascript:y)`*"
     record = synthetic.halo({"plain": 1.0, hostile: 0.9}, launches=2)
-    lines = [line for line in exports.text(judge([record]), Format.MD).splitlines() if "script" in line]
+    lines = [line for line in exports.text(judge([record]), "md").splitlines() if "script" in line]
     assert lines and all("<script" not in line and "](" not in line.replace("\\](", "") for line in lines)
 
 
 def test_csv_has_a_row_for_each_group_and_no_formula() -> None:
     record = synthetic.halo({"plain": 1.0, "=1+1": 0.9}, launches=6)
-    rows = list(csv.DictReader(io.StringIO(exports.text(judge([record, synthetic.hops()]), Format.CSV))))
+    rows = list(csv.DictReader(io.StringIO(exports.text(judge([record, synthetic.hops()]), "csv"))))
     first = next(row for row in rows if row["fom"] == "iteration_us" and row["placement"] == "'=1+1")
     assert (first["n"], first["outcome"], first["void"]) == ("6", "best", "0")
     assert float(first["change_percent"]) == pytest.approx(-10, abs=1)

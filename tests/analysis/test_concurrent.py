@@ -154,10 +154,9 @@ def rendered(launcher: str, load: str, companion: dict[str, Any], copies: tuple[
             own = place(name, victims(roles, granted), (2, 2, 1), ranks_per_node=1, seed=read.case.seed)
             launch["command"] = line(own, launcher, name, program)
             beside = placed(roles, granted, name, grid=(2, 2, 1), ranks_per_node=1, seed=read.case.seed)
-            for role, one in zip(launch["roles"] or (), beside, strict=True):
-                words = program_of(one.companion, program, stem, counts_nics=True)
-                of = f"{name}.{one.companion.name}"
-                role["command"] = line(one.placement, launcher, of, words)
+            for role, (one, where) in zip(launch["roles"] or (), beside, strict=True):
+                words = program_of(one, program, stem, counts_nics=True)
+                role["command"] = line(where, launcher, f"{name}.{one.name}", words)
 
     read = loaded(load, companion, times=2.0, copies=copies)
     return forgeries.changed(read, change)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support.commands import CHECKOUT
+from support.commands import CHECKOUT, program
 
 from railyard.ci.cli import workflow
 
@@ -80,7 +80,7 @@ COMMANDS: dict[str, tuple[str, Callable[[], list[str]]]] = {
 @pytest.mark.parametrize("command", COMMANDS)
 def test_nothing_measured_is_a_failure_with_one_line(tmp_path: Path, command: str, case: str) -> None:
     root, stubs = tmp_path / "railyard", tmp_path / "stubs"
-    for new in (root / "tools", root / ".venv/bin", stubs, tmp_path / "ci/checks", tmp_path / "build/bin"):
+    for new in (root / "tools", tmp_path / "ci/checks", tmp_path / "build/bin"):
         new.mkdir(parents=True)
     for script in ("smoke", "measure", "demo"):
         (root / "tools" / script).symlink_to(CHECKOUT / "tools" / script)
@@ -89,8 +89,7 @@ def test_nothing_measured_is_a_failure_with_one_line(tmp_path: Path, command: st
     if REFRAMES[case]:
         programs[root / ".venv/bin/reframe"] = REFRAMES[case]
     for path, text in programs.items():
-        path.write_text(f"#!/bin/sh\n{text}")
-        path.chmod(0o755)
+        program(path.parent, path.name, text)
     folder, commands = COMMANDS[command]
     done = subprocess.run(
         ["bash", "-e", "-c", "\n".join(commands())],

@@ -6,12 +6,10 @@ import re
 import subprocess
 from pathlib import Path
 
-import click
 import pytest
+from repository.test_help import CONTEXTS
 from support import quick, sharing
 from support.commands import CHECKOUT
-
-from railyard.cli import COMMANDS, cli
 
 DOCUMENTS = [
     *sorted(
@@ -27,30 +25,9 @@ def tracked() -> list[Path]:
     return [CHECKOUT / name for name in listed.splitlines()]
 
 
-def commands() -> list[str]:
-    """Every command of `railyard`, with its group."""
-    found = []
-    for name in COMMANDS:
-        command = cli.get_command(click.Context(cli), name)
-        assert command is not None
-        found += [f"{name} {sub}" for sub in command.commands] if isinstance(command, click.Group) else [name]
-    return found
-
-
 def test_every_command_is_documented() -> None:
     text = "\n".join(path.read_text() for path in DOCUMENTS)
-    assert [name for name in commands() if f"railyard {name}" not in text] == []
-
-
-@pytest.mark.parametrize("name", commands())
-def test_every_command_explains_itself(name: str) -> None:
-    words = name.split()
-    command: click.Command | None = cli
-    for word in words:
-        assert isinstance(command, click.Group)
-        command = command.get_command(click.Context(command), word)
-    assert command is not None and command.help
-    assert [p.name for p in command.params if isinstance(p, click.Option) and not p.help] == []
+    assert [name for name in CONTEXTS if name not in text] == []
 
 
 def test_the_list_of_slow_tests_names_tests() -> None:

@@ -75,7 +75,11 @@ def test_sonar_sees_payload_headers_and_acknowledgements(railyard: Run, small_ke
 
 @pytest.mark.parametrize(
     "program",
-    ["halo --dimensions 3 --cells 8", "pt2pt --units ranks --sizes 8KiB", "rowcol --sizes 1KiB"],
+    [
+        "halo --dimensions 3 --cells 8",
+        "pt2pt --units ranks --sizes 8KiB",
+        "rowcol --sizes 1KiB --collectives allgather --splits all",
+    ],
     ids=lambda words: words.split()[0],
 )
 def test_the_watcher_sees_when_a_benchmark_takes_its_timed_samples(railyard: Run, small: str, program: str) -> None:

@@ -117,14 +117,6 @@ def test_less_time_is_enough_where_ranks_show_when_they_take_samples(timed: int,
     assert judged([dataclasses.replace(HELD_BACK, activity=look)] * 5, counted()).verdict == verdict
 
 
-@pytest.fixture
-def faster_than_this_machine(torus_name: str, railyard: Run) -> str:
-    """A torus with links of 40 Gbit/s, which no machine of ours carries; the router drops nothing."""
-    scale = ("--rate-scale", "0.5", "--network", "router")
-    assert railyard("torus", "up", "gemini-2x2x2", "--name", torus_name, *scale).returncode == 0
-    return torus_name
-
-
 HALO: list[str | Path] = [
     CHECKOUT / "build/benchmarks-openmpi/bin/halo",
     *("--grid", "2x2x2", "--cells", "700x700x700", "--repeats", "12"),
@@ -132,28 +124,15 @@ HALO: list[str | Path] = [
 
 
 @AS_ROOT
-def test_a_launch_that_load_made_void_is_launched_again_and_leaves_one_output(
-    faster_than_this_machine: str, tmp_path: Path
+def test_a_launch_that_load_made_void_also_one_beside_a_copy_is_launched_again_and_leaves_one_output(
+    railyard: Run, torus_name: str, tmp_path: Path
 ) -> None:
-    mpirun: list[str | Path] = [BIN / "railyard", "torus", "mpirun", faster_than_this_machine, "-np", "8"]
-    assert launched_again([*mpirun, *HALO], tmp_path, RAILYARD_ATTEMPTS="2") == 2
-
-
-@AS_ROOT
-def test_a_launch_beside_a_copy_that_load_made_void_is_launched_again(
-    faster_than_this_machine: str, tmp_path: Path
-) -> None:
-    name, copy = faster_than_this_machine, "echo a copy"
-    victim: list[str | Path] = [BIN / "railyard", "torus", "mpirun", name, "-np", "8", *HALO]
-    words: list[str | Path] = [
-        BIN / "railyard",
-        "launch-roles",
-        "launch-000",
-        f"--copy=copy=sh -c '{copy}'",
-        "--",
-        *victim,
-    ]
-    assert launched_again(words, tmp_path, RAILYARD_ATTEMPTS="2", RAILYARD_TORUS=name) == 2
+    """Links of 40 Gbit/s, which no machine of ours carries; the router drops nothing."""
+    tori.up(railyard, torus_name, "--rate-scale", "0.5", "--network", "router")
+    mpirun: list[str | Path] = [BIN / "railyard", "torus", "mpirun", torus_name, "-np", "8", *HALO]
+    assert launched_again(mpirun, tmp_path, RAILYARD_ATTEMPTS="2") == 2
+    beside = [BIN / "railyard", "launch-roles", "launch-000", "--copy=copy=sh -c 'echo a copy'", "--", *mpirun]
+    assert launched_again(beside, tmp_path, RAILYARD_ATTEMPTS="2", RAILYARD_TORUS=torus_name) == 2
     assert (tmp_path / "launch-000.copy.out").read_text() == "a copy\n"
 
 

@@ -216,8 +216,7 @@ def _policy_rows(of: tuple[Fom, Labels], by_policy: Mapping[str, Values]) -> lis
     base = by_policy.get(ONE_RAIL)
     rows: list[tuple[str, ...]] = []
     for policy, values in by_policy.items():
-        variation = medians.spread_percent(values)
-        shown = NOTHING if variation is None else percent(variation, signed=False)
+        shown = percent(medians.spread_percent(values), signed=False)
         p = f"{p_of_spreads(values, base):.2g}" if base is not None and policy != ONE_RAIL else NOTHING
         rows.append((title, policy, str(len(values)), str(count_outliers(values)), shown, p))
     return rows

@@ -74,18 +74,17 @@ def _row(comparison: Comparison, group: Group) -> Cells:
     cells = Cells(name=group.name, median=NOTHING, interval=NOTHING, n=n, span=NOTHING, verdict=verdict, note=note)
     if summary is None:
         return cells
-    change = NOTHING if group.change_percent is None else percent(group.change_percent)
-    change = "baseline" if group.name == comparison.baseline else change
+    change = "baseline" if group.name == comparison.baseline else percent(group.change_percent)
     cells = replace(cells, median=form.text(summary.median), change=change)
     if comparison.is_exact:
         return replace(cells, interval=EXACT, span="")
     between = group.change_interval
-    low, _, high = percentiles(evidence.repeats) if evidence.repeats else (0.0, 0.0, 0.0)
+    low, high = percentiles(evidence.repeats) if evidence.repeats else (0.0, 0.0)
     return replace(
         cells,
         interval=interval_text(summary.interval, form),
         span=span_text(summary, form),
-        spread=NOTHING if summary.spread_percent is None else percent(summary.spread_percent, signed=False),
+        spread=percent(summary.spread_percent, signed=False),
         repeats=f"{form.text(low)} to {form.text(high)}" if evidence.repeats else NOTHING,
         between="" if between is None else " to ".join(map(percent, between)).replace(" %", "", 1),
         p_holm=comparisons.p_text(group.test.p_holm).removeprefix("= ") if group.test else "",

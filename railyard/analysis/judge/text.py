@@ -300,7 +300,7 @@ def changes_table(series: Sequence[Dated]) -> DataTable:
             str(change.after.entry.own["id"]),
             form.text(change.median_before),
             form.text(change.median_after),
-            NOTHING if change.percent is None else percent(change.percent),
+            percent(change.percent),
             p_text(change.p_value).removeprefix("= "),
             "; ".join(change.differs) or "nothing that records name",
         )
@@ -354,7 +354,7 @@ def allocations_table(spreads: Sequence[Spread]) -> DataTable:
             str(spread.allocations),
             form.text(spread.lowest),
             form.text(spread.highest),
-            *(NOTHING if share is None else percent(share, signed=False) for share in shares),
+            *(percent(share, signed=False) for share in shares),
             NOTHING if spread.p_holm is None else p_text(spread.p_holm).removeprefix("= "),
         )
         rows.append((spread.row.what, spread.row.figure, *cells, str(spread.verdict)))

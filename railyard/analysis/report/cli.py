@@ -56,17 +56,16 @@ def report(
     from railyard.analysis.cases import modelled  # imported here: takes 1 s, and --help does not need it
     from railyard.analysis.judge.judged import judge
     from railyard.analysis.report import exports, screen
-    from railyard.analysis.report.exports import Format
 
     if output is None and form == "html" and not folder:
         output = Path("report.html")
-    read, chosen = load(records or (ARCHIVE,)), Format(form)
+    read = load(records or (ARCHIVE,))
     judged = judge(modelled.records(read), sides, baseline)
-    recorded = judge(read, sides, baseline) if chosen in exports.DATA or json_file else judged
-    content = exports.text(recorded if chosen in exports.DATA else judged, chosen) if output or form != "html" else ""
+    recorded = judge(read, sides, baseline) if form in exports.DATA or json_file else judged
+    content = exports.text(recorded if form in exports.DATA else judged, form) if output or form != "html" else ""
     written = {output: content} if output else {}
     if json_file:
-        written[json_file] = exports.text(recorded, Format.JSON)
+        written[json_file] = exports.text(recorded, "json")
     shown = list(map(str, written))
     if folder is not None:
         figures = {folder / name: drawn for name, drawn in exports.svg_files(judged)}

@@ -16,8 +16,7 @@ import json
 import operator
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from railyard.analysis.cases import cases, comparison, marked, tables
 from railyard.analysis.cases.cases import Case, Combination, Tally
@@ -35,40 +34,22 @@ from railyard.records.folded import slow
 from railyard.records.json_io import Json
 from railyard.records.units import Fom
 
-
-class Format(StrEnum):
-    """What `railyard report --format` writes."""
-
-    HTML = "html"
-    TEXT = "text"
-    MD = "md"
-    CSV = "csv"
-    JSON = "json"
-    OPENMETRICS = "openmetrics"
-    BENCHER = "bencher"
-
-
 #: Formats for programs, which get the numbers as they were recorded (`railyard.analysis.cases.modelled`).
-DATA = frozenset({Format.CSV, Format.JSON, Format.OPENMETRICS, Format.BENCHER})
+DATA = frozenset({"csv", "json", "openmetrics", "bencher"})
 
 
-def text(judged: Judged, form: Format) -> str:
-    """Return the report in a format."""
-    match form:
-        case Format.HTML:
-            return page.html(judged)
-        case Format.TEXT:
-            return "".join(f"{line}\n" for line in screen.lines(judged, []))
-        case Format.MD:
-            return markdown(judged)
-        case Format.CSV:
-            return csv_text(judged)
-        case Format.JSON:
-            return json_io.text(json_document(judged))
-        case Format.OPENMETRICS:
-            return openmetrics(rows(judged), judged.grouped)
-        case Format.BENCHER:
-            return bencher(rows(judged))
+def text(judged: Judged, form: str) -> str:
+    """Return the report in a format of `railyard report --format`."""
+    writers: dict[str, Callable[[], str]] = {
+        "html": lambda: page.html(judged),
+        "text": lambda: "".join(f"{line}\n" for line in screen.lines(judged, [])),
+        "md": lambda: markdown(judged),
+        "csv": lambda: csv_text(judged),
+        "json": lambda: json_io.text(json_document(judged)),
+        "openmetrics": lambda: openmetrics(rows(judged), judged.grouped),
+        "bencher": lambda: bencher(rows(judged)),
+    }
+    return writers[form]()
 
 
 # ---- JSON ----

@@ -177,10 +177,10 @@ def of_variances(value: float, variances: Sequence[tuple[float, int]], *, share:
     return Estimate(value=value, error=math.sqrt(variance), freedom=max(1.0, freedom / share), median=value)
 
 
-def interval(sides: Iterable[Weighted], level: float = ALPHA) -> tuple[float, float] | None:
-    """Return the interval of a weighted sum of means of jobs; None for too few, or if nothing varies."""
+def interval(sides: Iterable[Weighted]) -> tuple[float, float] | None:
+    """Return the 95 % interval of a weighted sum of means of jobs; None for too few, or if nothing varies."""
     one = estimate(sides)
-    return one.interval(level) if one else None
+    return one.interval() if one else None
 
 
 def mean(units: Mapping[str, float]) -> float:

@@ -120,9 +120,10 @@ def spread_percent(values: Sequence[float]) -> float | None:
     return 100 * math.sqrt(variance) / abs(mean)
 
 
-def percentiles(values: Sequence[float], wanted: Sequence[float] = (5, 50, 95)) -> list[float]:
-    """Return percentiles of repeats by linear interpolation between order statistics; values must not be empty."""
-    return [float(value) for value in np.percentile(np.asarray(values, dtype=float), list(wanted))]
+def percentiles(values: Sequence[float]) -> tuple[float, float]:
+    """Return the 5th and 95th percentile by linear interpolation between order statistics; there must be a value."""
+    low, high = np.percentile(np.asarray(values, dtype=float), [5, 95])
+    return float(low), float(high)
 
 
 def change_percent(value: float, baseline: float) -> float | None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from railyard.base.errors import InputError, as_seen
 from railyard.jobs import launching, roles, schedule
 from railyard.jobs.job.spec import JobSpec
-from railyard.jobs.partition import Machine, Partition
+from railyard.jobs.partition import Partition
 from railyard.jobs.roles import Roles
 from railyard.placements.collectives import libraries
 from railyard.placements.hosts import naming
@@ -86,16 +86,14 @@ def for_partition(request: JobSpec, where: Partition) -> JobSpec:
 
 
 def programs_lacking(request: JobSpec, where: Partition) -> str:
-    """Return the first thing that the benchmark needs and the environment's MPI lacks; empty where it has all."""
-    name = next((name for name in (*request.needs, *request.nics) if name in where.lacks), "")
-    return f"{where.environment} lacks {name}, which {request.benchmark} needs here" if name else ""
+    """Return the first thing that the benchmark needs and the environment's MPI lacks, or why loads cannot run here.
 
-
-def loads_lacking(request: JobSpec, where: Partition) -> str:
-    """Return why a partition cannot run the request's loads; empty if it can, or if there are none."""
-    if not request.loads or not where.is_computed:
-        return ""
-    return f"{where.fullname} computes one program at a time, and {request.check} needs several"
+    Empty where there is no such thing.
+    """
+    if name := next((name for name in (*request.needs, *request.nics) if name in where.lacks), ""):
+        return f"{where.environment} lacks {name}, which {request.benchmark} needs here"
+    several = f"{where.fullname} computes one program at a time, and {request.check} needs several"
+    return several if request.loads and where.is_computed else ""
 
 
 def with_loads(request: JobSpec, where: Partition) -> tuple[JobSpec, Roles | None]:
@@ -112,22 +110,27 @@ def with_loads(request: JobSpec, where: Partition) -> tuple[JobSpec, Roles | Non
 
 def lacking(request: JobSpec, where: Partition, cpus: int) -> str:
     """Return what a partition lacks for a request, in one line; empty if the check can run. `cpus` 0: not known."""
-    if request.needs_coordinates and not where.knows_coordinates:
+    if request.needs_coordinates and not where.topology:
         return f"needs the nodes' coordinates; {where.fullname} names no topology (docs/cluster.md)"
     if where.makes_torus:
         return ""
-    fitting, here = on_machine(request, where), where.known_topology
-    is_on_machine = here is not None and bool(fitting.block) and holds(here.extents, fitting.block)
-    by_cube = request.cube and not request.grid
-    return missing(
-        where.machine(request.nodes or where.nodes, cpus),
-        nodes=math.prod(request.cube)
-        if by_cube
-        else nodes_of(fitting, where.topology if is_on_machine else request.torus),
-        rails=rails(request.nics),
-        ranks_per_node=request.ranks_per_node,
-        block=fitting.block if request.needs_coordinates else (),
-    )
+    name, fitting = where.fullname, on_machine(request, where)
+    is_held = holds(where.extents, fitting.block)
+    nodes = math.prod(request.cube)
+    if request.grid or not request.cube:
+        nodes = nodes_of(fitting, where.topology if fitting.block and is_held else request.torus)
+    here, wanted = where.node_count(request.nodes), rails(request.nics)
+    if here and here < nodes:
+        return f"needs {nodes} nodes; jobs on {name} have {here} (extras: nodes, or -S nodes=N)"
+    if where.rails < wanted:
+        has = "no NICs" if where.rails < 2 else f"{where.rails} NICs"
+        return f"needs {wanted} NICs per node; {name} names {has} (extras: nics)"
+    if cpus and cpus < request.ranks_per_node:
+        return f"needs {request.ranks_per_node} ranks per node; {name} has {cpus} CPUs per node"
+    if request.needs_coordinates and fitting.block and not is_held:
+        box, has = ("x".join(map(str, sides)) for sides in (fitting.block, where.extents))
+        return f"needs a block of {box} routers of a torus; {name} has {has or 'no topology'}"
+    return ""
 
 
 def on_machine(request: JobSpec, where: Partition) -> JobSpec:
@@ -148,28 +151,6 @@ def on_machine(request: JobSpec, where: Partition) -> JobSpec:
     block = list(box)
     block[axis] = -(-box[axis] // here.nodes_per_router)
     return dataclasses.replace(request, block=tuple(block), cube=box if here.box_of_cells(block) != box else ())
-
-
-def missing(
-    machine: Machine, *, nodes: int = 1, rails: int = 1, ranks_per_node: int = 1, block: Sequence[int] = ()
-) -> str:
-    """Return the first thing that a machine lacks of what a check needs at least, in one line; empty if it can run.
-
-    `block` is empty for a check that walks no block of a torus.
-    """
-    if machine.nodes and machine.nodes < nodes:
-        remedy = "extras: nodes, or -S nodes=N"
-        return f"needs {nodes} nodes; jobs on {machine.name} have {machine.nodes} ({remedy})"
-    if machine.rails < rails:
-        has = "no NICs" if machine.rails < 2 else f"{machine.rails} NICs"
-        return f"needs {rails} NICs per node; {machine.name} names {has} (extras: nics)"
-    if machine.cpus and machine.cpus < ranks_per_node:
-        return f"needs {ranks_per_node} ranks per node; {machine.name} has {machine.cpus} CPUs per node"
-    if block and not holds(machine.extents, block):
-        box = "x".join(map(str, block))
-        here = "x".join(map(str, machine.extents)) or "no topology"
-        return f"needs a block of {box} routers of a torus; {machine.name} has {here}"
-    return ""
 
 
 def holds(extents: Sequence[int], block: Sequence[int]) -> bool:
@@ -217,8 +198,7 @@ def fitted(request: JobSpec, where: Partition) -> Fitted:
     if where.makes_torus:
         return Fitted(request=request, left_out={})
     request = on_machine(request, where)
-    machine = where.machine(request.nodes or where.nodes, 0)
-    has_block = not request.block or holds(machine.extents, request.block)
+    has_block = not request.block or holds(where.extents, request.block)
     if not has_block:
         request = dataclasses.replace(request, block=(), cube=())
     placements: Sequence[str] = request.placements
@@ -233,7 +213,7 @@ def fitted(request: JobSpec, where: Partition) -> Fitted:
     unplaced = {name: without for name in placements if without and spec.parse(name).needs_coordinates}
     placements = [name for name in placements if name not in unplaced]
     unfitting = _unfitting(request, where, placements) if not (has_block and where.is_certain) else {}
-    names = tuple(where.devices or (f"nic{rail}" for rail in range(machine.rails)))
+    names = tuple(where.devices or (f"nic{rail}" for rail in range(where.rails)))
     host = Host(nics=names, nearest=(0,) * request.ranks_per_node, gpus=any_pairs(request.ranks_per_node))
     nics, without_setting = split_policies(request.nics, where.features, host)
     placed = tuple(name for name in placements if name not in unfitting)

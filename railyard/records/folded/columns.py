@@ -96,7 +96,7 @@ def unfold(text: str, source: str, field: str) -> Numbers:
         return np.empty(0, dtype=np.int16)
     if text not in _SHORT:
         numbers = _unfolded(text, source, field)
-        least, most = int(numbers.min(initial=0)), int(numbers.max(initial=0))
+        least, most = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
         fitting = (np.int16, np.int32, np.int64)
         kind = next(dtype for dtype in fitting if np.iinfo(dtype).min <= least and most <= np.iinfo(dtype).max)
         numbers = numbers.astype(kind)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from railyard.records import programs, units
 from railyard.records.benchmark import Series
-from railyard.records.programs import Run
+from railyard.records.programs.base import Run
 from railyard.records.record import Launch, Origin, Record, Verdict
 from railyard.records.rules import rebuilt
 from railyard.records.rules.registry import Fault, ended_well, rule

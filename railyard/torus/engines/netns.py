@@ -325,20 +325,12 @@ def batch(program: str, lines: Iterable[str]) -> None:
         )
     except FileNotFoundError as error:
         raise RunError(f"no {program} on the PATH; Debian's package iproute2 has it") from error
-    if result.returncode != 0:
-        raise RunError(f"{program} failed: {_first_failure(result.stderr, text)}")
-
-
-def _first_failure(stderr: str, text: str) -> str:
-    """Return the reason of a failure and the line that failed, from the text that `ip -batch` or `tc -batch` prints.
-
-    They print the reason, and `Command failed -:NUMBER` with the line's number after it.
-    """
-    lines = text.splitlines()
-    reasons = [line for line in stderr.splitlines() if line and not line.startswith("Command failed")]
-    number = stderr.rpartition("Command failed -:")[2].strip()
-    command = lines[int(number) - 1] if number.isdigit() and 0 < int(number) <= len(lines) else lines[0]
-    return f"{'; '.join(reasons) or 'no reason given'} (in: {command})"
+    if result.returncode != 0:  # stderr has the reason, and `Command failed -:NUMBER` with the line's number after it
+        commands = text.splitlines()
+        reasons = [line for line in result.stderr.splitlines() if line and not line.startswith("Command failed")]
+        number = result.stderr.rpartition("Command failed -:")[2].strip()
+        command = commands[int(number) - 1] if number.isdigit() and 0 < int(number) <= len(commands) else commands[0]
+        raise RunError(f"{program} failed: {'; '.join(reasons) or 'no reason given'} (in: {command})")
 
 
 #: `create` and `remove` above make and remove the namespaces of every engine.

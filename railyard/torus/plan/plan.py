@@ -376,26 +376,18 @@ def _node(topology: Topology, shape: Shape, faults: Faults, *, index: int, node:
             f"rule add from {address}/32 lookup {number} pref {number}",
         ]
         rules += _routes_to_other_rails(topology, node, rail, route)
+    # The bytes of one socket in the queue of its NIC: more would delay the messages of the node's other sockets.
+    millisecond_bytes = shape.rate_bit_s(topology.host_rate_gbyte_s) // 8000
+    send_queue_bytes = max(4 * shape.mtu_bytes, millisecond_bytes)
+    if shape.network == "router":  # it reads ahead and serves destinations in turn, so a socket may queue messages
+        send_queue_bytes = ROUTER_SEND_QUEUE_BYTES
     return Namespace(
         name=node.name,
         ip=(*ip, *(rules if topology.rails > 1 else ())),
         routes=(*table, *(tables_of_rails if topology.rails > 1 else ())),
         shapers=tuple(shapers),
-        sysctls=(*NODE_SYSCTLS, _send_queue(topology, shape)),
+        sysctls=(*NODE_SYSCTLS, ("net/ipv4/tcp_limit_output_bytes", str(send_queue_bytes))),
     )
-
-
-def _send_queue(topology: Topology, shape: Shape) -> tuple[str, str]:
-    """Return the kernel setting that limits the bytes of one socket in the queue of its NIC.
-
-    The limit is four packets, or a millisecond of the host link if that is more. More bytes would delay the messages of
-    the node's other sockets. The user-space router reads ahead and serves destinations in turn, so there a socket may
-    queue whole messages.
-    """
-    if shape.network == "router":
-        return "net/ipv4/tcp_limit_output_bytes", str(ROUTER_SEND_QUEUE_BYTES)
-    millisecond = shape.rate_bit_s(topology.host_rate_gbyte_s) // 8000
-    return "net/ipv4/tcp_limit_output_bytes", str(max(4 * shape.mtu_bytes, millisecond))
 
 
 def _head(topology: Topology) -> Namespace:

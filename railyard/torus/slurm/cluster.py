@@ -217,14 +217,9 @@ def _wait(torus: str, run: Path, nodes: int, progress: Callable[[int], None]) ->
     if state_of:
         node, state = next((node, state) for node, state in state_of.items() if not is_usable(state))
         problem, log = f"{node} is {state}", _own(folder(run), node) / "slurmd.log"
-    raise RunError(f"Slurm on {torus}: {problem} ({_last_error(log)}) after {LONGEST_START_S:.0f} s")
-
-
-def _last_error(log: Path) -> str:
-    """Return the last line with an error in a log, else its last line."""
     lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
-    errors = [line for line in lines if "error:" in line]
-    return (errors or lines or [f"no {log.name}"])[-1]
+    reason = ([line for line in lines if "error:" in line] or lines or [f"no {log.name}"])[-1]
+    raise RunError(f"Slurm on {torus}: {problem} ({reason}) after {LONGEST_START_S:.0f} s")
 
 
 def _last_line(text: str) -> str:

@@ -29,17 +29,14 @@ WARNING_PERCENT = VOID_PERCENT / 2
 class RankActivity:
     """What all ranks did in an interval between two observations, as railyard-counters reports it.
 
-    `ranks` counts those seen at both observations, and `timed` those of them that took timed samples at both. `run_s`
-    and `wait_s` are sums over the ranks of the time running and waiting for a processor. `most_wait_s` is the longest
-    wait of one rank.
+    `ranks` counts those seen at both observations, and `timed` those of them that took timed samples at both. `wait_s`
+    is the sum over the ranks of the time waiting for a processor.
     """
 
     seconds: float
     ranks: int
     timed: int
-    run_s: float
     wait_s: float
-    most_wait_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,15 +123,8 @@ def bound(
 
 def rank_activity(line: str) -> RankActivity:
     """Return the activity of the ranks from a line `w` of railyard-counters."""
-    seconds, ranks, run_ns, wait_ns, most_ns, timed = map(float, line.split()[1:])
-    return RankActivity(
-        seconds=seconds,
-        ranks=int(ranks),
-        timed=int(timed),
-        run_s=run_ns / 1e9,
-        wait_s=wait_ns / 1e9,
-        most_wait_s=most_ns / 1e9,
-    )
+    seconds, ranks, _, wait_ns, _, timed = map(float, line.split()[1:])
+    return RankActivity(seconds=seconds, ranks=int(ranks), timed=int(timed), wait_s=wait_ns / 1e9)
 
 
 def lateness(lines: Sequence[str]) -> Lateness | None:

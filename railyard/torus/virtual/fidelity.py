@@ -17,7 +17,6 @@ Leaves out latency: a small message loads no link, and its time is the machine's
 from __future__ import annotations
 
 import contextlib
-import json
 import signal
 import sys
 import threading
@@ -32,7 +31,6 @@ from typing import Any
 
 from railyard.base.errors import RunError
 from railyard.placements.topology.base import Topology
-from railyard.torus.engines.base import replace_file
 from railyard.torus.plan import pace
 from railyard.torus.virtual import counters, error_bound, lifecycle, machines, packet_budget
 from railyard.torus.virtual.counters import CounterReading, LinkCounter
@@ -363,14 +361,6 @@ class Watch:
             "health": {**self.counted.health(), "spells": spells},
             "links": [asdict(link) for link in self.counted.links],
         }
-
-
-def write(evidence: dict[str, Any], path: Path) -> None:
-    """Write the evidence of a launch atomically, as JSON. RunError if the folder cannot be written."""
-    try:
-        replace_file(path, json.dumps(evidence))
-    except OSError as error:
-        raise RunError(f"cannot write the launch's evidence to {path}: {error.strerror}") from error
 
 
 def measured(intervals: Sequence[WatchInterval]) -> list[WatchInterval]:

@@ -7,6 +7,7 @@ argument stays the caller's. They start their daemons through `railyard-enter -s
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
@@ -18,7 +19,7 @@ from typing import NoReturn
 
 from railyard.base.errors import InputError, RunError
 from railyard.torus.engines import netns
-from railyard.torus.engines.base import Containers
+from railyard.torus.engines.base import Containers, replace_file
 from railyard.torus.plan.plan import HEAD
 from railyard.torus.slurm import cluster, gate
 from railyard.torus.virtual import environment as environments
@@ -165,13 +166,15 @@ def _in_turn(torus: VirtualTorus, once: Callable[[VirtualTorus], int]) -> int:
     if text not in map(str, range(1, MOST_ATTEMPTS + 1)):
         raise InputError("environment", ATTEMPTS, text, f"1 to {MOST_ATTEMPTS}")
     attempts = int(text)
-    output = _Output()
+    output = os.fstat(sys.stdout.fileno())
     for attempt in range(1, attempts + 1):
         with launcher_process.relay(torus), fidelity.Watch(torus, attempt, waited_s) as watch:
             status = once(torus)
         is_last = attempt == attempts or status != 0 or not is_worth_another(watch.guard)
-        if is_last or not output.truncate():
+        if is_last or not stat.S_ISREG(output.st_mode):  # a terminal or a pipe keeps what the launch has written
             break
+        os.ftruncate(sys.stdout.fileno(), output.st_size)
+        os.lseek(sys.stdout.fileno(), output.st_size, os.SEEK_SET)
         print(f"railyard: {_void(watch.guard)}; launching again", file=sys.stderr, flush=True)
     _report(watch)
     return status
@@ -185,7 +188,7 @@ def _launch_once_granted(torus: VirtualTorus, command: Sequence[str], variables:
     _check_router(torus)
     with gate.Gate(torus.folder) as stop:
         process = launcher_process.start(torus, command, {**variables, **stop.environment}, HEAD)
-        if not stop.wait(lambda: not process.is_running()):
+        if not stop.wait(lambda: process.child.poll() is not None):
             return process.wait()
         torus, waited_s = _take_locks(torus)
         with fidelity.Watch(torus, waited_s=waited_s) as watch:
@@ -200,35 +203,25 @@ def is_worth_another(guard: fidelity.GuardReport) -> bool:
     return guard.by_load and guard.watched_s <= LONGEST_REPEATED_S
 
 
-class _Output:
-    """This process's stdout, and its size before a launch began to write there; None if it is not a regular file."""
-
-    def __init__(self) -> None:
-        status = os.fstat(sys.stdout.fileno())
-        self.size_bytes = status.st_size if stat.S_ISREG(status.st_mode) else None
-
-    def truncate(self) -> bool:
-        """Remove what the launch has written; return False if it went to a terminal or a pipe."""
-        if self.size_bytes is None:
-            return False
-        os.ftruncate(sys.stdout.fileno(), self.size_bytes)
-        os.lseek(sys.stdout.fileno(), self.size_bytes, os.SEEK_SET)
-        return True
-
-
 def _void(guard: fidelity.GuardReport) -> str:
     """Return the message for a void launch, with all reasons."""
     return f"this launch is void: {'; '.join(guard.reasons)}"
 
 
 def _report(watch: fidelity.Watch) -> None:
-    """Print the guard's verdict unless it is sound, and write its evidence to the file that RAILYARD_EVIDENCE names."""
+    """Print the guard's verdict unless it is sound, and write its evidence to the file that RAILYARD_EVIDENCE names.
+
+    Raises RunError if the file cannot be written.
+    """
     if watch.guard.verdict == fidelity.GuardVerdict.VOID:
         print(f"railyard: {_void(watch.guard)}", file=sys.stderr)
     elif watch.guard.warning:
         print(f"railyard: {watch.guard.warning}", file=sys.stderr)
     if path := os.environ.get("RAILYARD_EVIDENCE"):
-        fidelity.write(watch.evidence(), Path(path))
+        try:
+            replace_file(Path(path), json.dumps(watch.evidence()))
+        except OSError as error:
+            raise RunError(f"cannot write the launch's evidence to {path}: {error.strerror}") from error
 
 
 def _check_router(torus: VirtualTorus) -> None:

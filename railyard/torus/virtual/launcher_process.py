@@ -43,10 +43,6 @@ class LauncherProcess:
     child: subprocess.Popen[bytes]
     reader: threading.Thread
 
-    def is_running(self) -> bool:
-        """Return whether the launcher has not ended."""
-        return self.child.poll() is None
-
     def wait(self) -> int:
         """Wait for the launcher, and pass it the signals that this process gets; return its exit status.
 
