@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from railyard.base.checkout import CHECKOUT
+from support.commands import BIN, CHECKOUT, executable
+
 from railyard.placements.topology import catalog
 from railyard.records.record import Record
 from railyard.records.store import archive
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import lifecycle
 
-BIN = CHECKOUT / ".venv/bin"
 RATE_SCALE = 0.00025
 CONFIGURATION = """\
 systems:
@@ -77,8 +77,7 @@ def run(site: Site, *options: str) -> Done:
     config, wrapper = site.folder / "site.yml", site.folder / "srun"
     path = f"{site.folder}:{BIN}:{CHECKOUT}/build/benchmarks-openmpi/bin"
     config.write_text(CONFIGURATION.format(nodes=site.nodes, extras=site.extras, path=path))
-    wrapper.write_text(SRUN)
-    wrapper.chmod(0o755)
+    executable(wrapper, SRUN)
     words = ["-C", str(CHECKOUT / "reframe.yml"), "-C", str(config), "--system", "site:compute", "--nocolor"]
     words += ["--prefix", str(site.folder), "-c", str(CHECKOUT / "checks"), "-r", *options]
     words += ["-S", f"archive={site.folder}/archive"]
