@@ -279,12 +279,14 @@ def test_the_interval_over_jobs_covers_one_although_rows_share_their_jobs() -> N
     assert covered >= 0.92 * 200
 
 
-def test_other_builds_are_flagged_on_every_row() -> None:
-    changed = synthetic.halo(SPEED, launches=10, seed=2, system=OTHER, mpi={"library": "MPICH 4.1", "standard": "4.0"})
+def test_other_builds_and_faults_are_named_on_every_row() -> None:
+    build = {"library": "MPICH 4.1", "standard": "4.0"}
+    faults = {**synthetic.TORUS, "faults": ["up leaf0>spine0: 3 lane(s) lost in 1 tile(s)"]}
+    changed = synthetic.halo(SPEED, launches=10, seed=2, system=OTHER, mpi=build, torus=faults)
     found = compared(["system=vtorus", "system=other"], A, changed)
-    assert {tuple(row.differs) for row in found.rows} == {("mpi",)}
-    assert "Records differ in mpi." in text.sentences(found)[0]
-    assert {line.differs for line in text.lines(found)} == {"mpi"}
+    assert {tuple(row.differs) for row in found.rows} == {("mpi", "torus.faults")}
+    assert "Records differ in mpi, torus.faults." in text.sentences(found)[0]
+    assert {line.differs for line in text.lines(found)} == {"mpi, torus.faults"}
 
 
 def test_origins_are_never_mixed() -> None:
@@ -493,14 +495,13 @@ def of_policies(benchmark: str, fom: str, values: Mapping[str, float], sizes: Se
         nic_policies=list(values),
         launches_per_combination=1,
     )
-
-    def series(_: Any, __: str, policy: str) -> list[dict[str, Any]]:
-        return [
-            {"fom": fom, "labels": {"size_bytes": size}, "samples": [values[policy] ** place]}
-            for place, size in enumerate(sizes)
+    samples = {
+        policy: [
+            {"fom": fom, "labels": {"size_bytes": size}, "samples": [value**place]} for place, size in enumerate(sizes)
         ]
-
-    return synthetic.job(asked, series)
+        for policy, value in values.items()
+    }
+    return synthetic.job(asked, lambda _, __, policy: samples[policy])
 
 
 def answers(record: Record) -> dict[str, str]:
@@ -592,15 +593,15 @@ def test_a_reference_does_not_follow_a_regression_unless_told() -> None:
 
 
 def test_few_launches_and_dirty_checkouts_make_no_reference() -> None:
-    few = making.updated(entries(synthetic.halo(SPEED, launches=5)), {})
+    def made(launches: int, commit: str | None, *, is_dirty: bool | None) -> making.Updated:
+        code = {"version": "0.1.0", "git_commit": commit, "git_dirty": is_dirty}
+        return making.updated(entries(synthetic.halo(SPEED, launches=launches, railyard=code)), {})
+
+    few, dirty = made(5, "1f" * 20, is_dirty=False), made(10, "1f" * 20, is_dirty=True)
     assert few.references == {} and "fewer than 6" in few.notes[0]
-    dirty = {"version": "0.1.0", "git_commit": "1f" * 20, "git_dirty": True}
-    found = making.updated(entries(synthetic.halo(SPEED, launches=10, railyard=dirty)), {})
-    assert found.references == {} and "left out" in found.notes[0]
-    delivered = {"version": "0.1.0", "git_commit": "1f" * 20, "git_dirty": None}
-    assert making.updated(entries(synthetic.halo(SPEED, launches=10, railyard=delivered)), {}).references
-    unknown = {"version": "0.1.0", "git_commit": None, "git_dirty": None}
-    assert not making.updated(entries(synthetic.halo(SPEED, launches=10, railyard=unknown)), {}).references
+    assert dirty.references == {} and "left out" in dirty.notes[0]
+    assert made(10, "1f" * 20, is_dirty=None).references, "delivered without git"
+    assert not made(10, None, is_dirty=None).references
 
 
 @pytest.mark.parametrize("content", ["[1, 2]", "halo: {x: 1}", ": :", "a: {b: {c: [1]}}"])
@@ -643,19 +644,13 @@ def test_random_order_of_records_changes_nothing() -> None:
 
 
 def test_published_numbers_stand_beside_two_series_of_ours_by_origin() -> None:
-    def found(*_: Any) -> list[dict[str, Any]]:
-        times = {("X", 8): 1.0, ("Y", 8): 1.0, ("X", 1024): 100.0, ("Y", 1024): 30.0}
-        return [
-            {
-                "fom": "slowest_us",
-                "labels": {"collective": "alltoall", "split": way, "size_bytes": size},
-                "samples": [us],
-            }
-            for (way, size), us in times.items()
-        ]
-
+    times = {("X", 8): 1.0, ("Y", 8): 1.0, ("X", 1024): 100.0, ("Y", 1024): 30.0}
+    series = [
+        {"fom": "slowest_us", "labels": {"collective": "alltoall", "split": way, "size_bytes": size}, "samples": [us]}
+        for (way, size), us in times.items()
+    ]
     asked = synthetic.case(benchmark="rowcol", placements=["plain"], launches_per_combination=1)
-    (case,) = cases.group([synthetic.job(asked, found)])
+    (case,) = cases.group([synthetic.job(asked, lambda *_: series)])
     (row,) = published.rows([(case, comparison.comparisons(case))])
     assert (row.quantity, row.value) == ("row-wise Alltoall in Y against X, latency", "\N{MINUS SIGN}74 %")
     answers = {origin: [value for value, _ in of] for origin, of in row.of.items() if of}

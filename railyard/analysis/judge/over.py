@@ -90,12 +90,12 @@ class Dated:
 
 def dated(entries: Iterable[Entry], side: Side | None = None, foms: Sequence[str] = ()) -> list[Dated]:
     """Return every row of at least two records, with the changes that were found."""
-    of_check = rows.series(entries, _of_reference, side, foms)
+
+    def of_reference(setting: Mapping[str, Json]) -> Mapping[str, Json]:
+        return {"check": setting["check"], "reference": comparable.reference_digest(setting)}
+
+    of_check = rows.series(entries, of_reference, side, foms)
     return [Dated(row=row, changes=tuple(_changes(row))) for row in of_check if len(row.points) > 1]
-
-
-def _of_reference(setting: Mapping[str, Json]) -> Mapping[str, Json]:
-    return {"check": setting["check"], "reference": comparable.reference_digest(setting)}
 
 
 def _changes(row: Row) -> Iterator[Change]:
@@ -284,27 +284,24 @@ def spreads(
     entries: Iterable[Entry], side: Side | None = None, foms: Sequence[str] = (), limit_percent: float = LIMIT_PERCENT
 ) -> list[Spread]:
     """Return every row that at least two allocations have."""
-    alike = [(row, _by_allocation(row)) for row in rows.series(entries, _but_nodes, side, foms)]
-    several = [(row, values) for row, values in alike if len(values) > 1]
+
+    def but_nodes(setting: Mapping[str, Json]) -> Mapping[str, Json]:
+        return {name: setting[name] for name in comparable.ALLOCATIONS_ROW}
+
+    several = []
+    for row in rows.series(entries, but_nodes, side, foms):
+        by_allocation: dict[str, list[float]] = {}  # of the allocations that are known
+        for point in row.points:
+            if allocation := point.entry.own["allocation"]:
+                by_allocation.setdefault(allocation, []).extend(point.values)
+        if len(by_allocation) > 1:
+            several.append((row, list(by_allocation.values())))
     p_values = [_p_value(values) for _, values in several]
     adjusted = iter(contrast.holm([p_value for p_value in p_values if p_value is not None]))
     return [
         _spread(row, values, None if p_value is None else next(adjusted), limit_percent)
         for (row, values), p_value in zip(several, p_values, strict=True)
     ]
-
-
-def _but_nodes(setting: Mapping[str, Json]) -> Mapping[str, Json]:
-    return {name: setting[name] for name in comparable.ALLOCATIONS_ROW}
-
-
-def _by_allocation(row: Row) -> list[list[float]]:
-    """Return the launches' values of each allocation that is known."""
-    by_allocation: dict[str, list[float]] = {}
-    for point in row.points:
-        if allocation := point.entry.own["allocation"]:
-            by_allocation.setdefault(allocation, []).extend(point.values)
-    return list(by_allocation.values())
 
 
 def _p_value(values: Sequence[Sequence[float]]) -> float | None:

@@ -103,7 +103,15 @@ def parse(texts: Sequence[str], archive: Callable[[], Iterable[Entry]]) -> list[
     Raises InputError for an unknown key, a date that is none, a word that nothing has or that two kinds of things have,
     and a side given twice.
     """
-    words = functools.cache(lambda: _words(archive()))
+
+    @functools.cache
+    def words() -> Mapping[str, set[str]]:  # the values that bare words may have, by key
+        kinds: dict[str, set[str]] = {"system": set(), "placement": set(), "nic": set(), "date": set()}
+        for entry in archive():
+            for key, values in kinds.items():
+                values.update(_values(key, entry))
+        return kinds
+
     sides = [_parse(text, words) for text in texts]
     if twice := [text for text in texts if texts.count(text) > 1]:
         raise InputError("SIDE", "", twice[0], "each side once")
@@ -115,15 +123,6 @@ def varied(sides: Sequence[Side]) -> frozenset[str]:
     keys = {key for side in sides for key in side.wanted}
     differing = {key for key in keys if len({side.wanted.get(key) for side in sides}) > 1}
     return frozenset(differing | ({"system"} if any(side.paths for side in sides) else set()))
-
-
-def _words(entries: Iterable[Entry]) -> Mapping[str, set[str]]:
-    """Return the values that bare words may have, by key."""
-    kinds: dict[str, set[str]] = {"system": set(), "placement": set(), "nic": set(), "date": set()}
-    for entry in entries:
-        for key, values in kinds.items():
-            values.update(_values(key, entry))
-    return kinds
 
 
 def _parse(text: str, words: Callable[[], Mapping[str, set[str]]]) -> Side:

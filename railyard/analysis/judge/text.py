@@ -120,16 +120,16 @@ def answers(versus: Versus) -> list[str]:
 
 def in_common(versus: Versus) -> list[str]:
     """Return what each side has in common with the baseline, then what was refused."""
-    return [*(_in_common(versus, name, origin) for origin, name in versus.scores), *versus.marked, *versus.refused]
-
-
-def _in_common(versus: Versus, name: str, origin: str) -> str:
-    rows = [row for row in versus.rows if row.origin == origin and row.is_shared and not row.comparison.follows]
-    counts = Counter(verdict_text(row.comparison, row.comparison.group(name)) for row in rows)
-    listed = ", ".join(f"{word} in {count}" for word, count in counts.items()) or "none"
-    fields = list(dict.fromkeys(name for row in rows for name in row.differs))
-    differs = f" Records differ in {', '.join(fields)}." if fields else ""
-    return f"{shown(name)} has {counted(len(rows), 'row')} in common with {shown(versus.baseline)}: {listed}.{differs}"
+    texts = []
+    for origin, name in versus.scores:
+        rows = [row for row in versus.rows if row.origin == origin and row.is_shared and not row.comparison.follows]
+        counts = Counter(verdict_text(row.comparison, row.comparison.group(name)) for row in rows)
+        verdicts = ", ".join(f"{word} in {count}" for word, count in counts.items()) or "none"
+        fields = dict.fromkeys(name for row in rows for name in row.differs)
+        differs = f" Records differ in {', '.join(fields)}." if fields else ""
+        common = f"{shown(name)} has {counted(len(rows), 'row')} in common with {shown(versus.baseline)}"
+        texts.append(f"{common}: {verdicts}.{differs}")
+    return [*texts, *versus.marked, *versus.refused]
 
 
 def overall(name: str, score: Score | None, baseline: str, origin: str) -> str:

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.analysis.cases import judgement, marked, modelled
+from railyard.analysis.cases import cases, judgement, marked, modelled
 from railyard.analysis.cases.comparison import rank_of
 from railyard.analysis.cases.judgement import Comparison, Evidence, Series
 from railyard.analysis.judge import rows, sides
@@ -132,16 +132,19 @@ def compare(
     ordered = sorted(gathered.rows, key=_order)
     compared = judgement.compare([_series(row, names, for_people=for_people) for row in ordered], baseline)
     judged = [
-        SideRow(row=row, comparison=comparison, differs=_differs(row.sides.values()))
+        SideRow(row=row, comparison=comparison, differs=_differs(row))
         for row, comparison in zip(ordered, compared, strict=True)
     ]
     shared = [row for row in judged if row.is_shared]
-    scored = {
-        (origin, name): _ratios(judged, origin, name)
+    scored: dict[tuple[str, str], list[Ratio]] = {
+        (origin, name): []
         for origin in dict.fromkeys(row.origin for row in shared or judged)
         for name in names
         if name != baseline
     }
+    for (origin, name), ratios in scored.items():
+        of_rows = (row.comparison.ratio(name, _case(row.row)) for row in judged if row.origin == origin)
+        ratios += filter(None, of_rows)
     points = (point for row in shared for points in row.row.sides.values() for point in points)
     mixed = levels.sentence(point.entry.own["level"] for point in points)
     return Versus(
@@ -160,12 +163,6 @@ def _marked(versus: Versus) -> list[str]:
     points = (point for row in versus.rows for points in row.row.sides.values() for point in points)
     used = {point.entry.path: point.entry.own for point in points if point.entry.own["marked"]}
     return [f"{own['id']}: {one['text']}" for own in used.values() for one in own["marked"]]
-
-
-def _ratios(judged: Iterable[SideRow], origin: str, name: str) -> list[Ratio]:
-    """Return the ratios of a side to the baseline, of the rows of one origin that both have."""
-    ratios = (row.comparison.ratio(name, _case(row.row)) for row in judged if row.origin == origin)
-    return [ratio for ratio in ratios if ratio is not None]
 
 
 def _case(row: Row) -> tuple[Json, ...]:
@@ -210,10 +207,12 @@ def _evidence(points: Sequence[Point], factors: Mapping[int, float]) -> Evidence
     return Evidence(values=values, jobs=jobs, noise_percent=floor)
 
 
-def _differs(of_sides: Iterable[Sequence[Point]]) -> list[str]:
-    """Return the fields of provenance with more than one value among all records of a row."""
-    settings = {id(point.setting): point.setting for points in of_sides for point in points}.values()
-    return [name for name in NAMED_OF_SIDES if len({json_io.canonical(setting[name]) for setting in settings}) > 1]
+def _differs(row: Row) -> list[str]:
+    """Return the fields of provenance with more than one value among all records of a row, with dotted names."""
+    settings = {id(point.setting): point.setting for points in row.sides.values() for point in points}.values()
+    fields = [dict(leaf for name in NAMED_OF_SIDES for leaf in cases.flat(setting[name], name)) for setting in settings]
+    names = dict.fromkeys(name for of_setting in fields for name in of_setting)
+    return [name for name in names if len({json_io.canonical(of_setting.get(name)) for of_setting in fields}) > 1]
 
 
 def _refused(judged: Sequence[SideRow], names: Sequence[str]) -> list[str]:

@@ -35,6 +35,7 @@ from railyard.records.store.levels import Level
 
 TITLE = "How many times as fast as the baseline"
 BY_LIBRARY = next(name for name, policy in policies().items() if policy.by_library)
+_CONTROL = " (A/A control)"
 _ROW_IN = 0.24
 _NAME_CHARACTERS = 32
 #: Axes from end to end by more than this factor have few numbers.
@@ -152,7 +153,8 @@ def _best(members: Sequence[Standing]) -> str:
     better = [pair for pair in scored if pair[0].finding is Finding.BETTER]
     if better or worse:
         score, row = better[0] if better else worse[-1]
-        ratio = capital(faster(_in_words(row), score, baseline, row.what))
+        name = in_words(row.combination) + (_CONTROL if _name(row).endswith(_CONTROL) else "")
+        ratio = capital(faster(name, score, baseline, row.what))
         if not better:
             slower = _slower(len(worse), len(members))
             return f"Nothing is shown to be faster than {baseline}. {slower}. {ratio}. ({where})"
@@ -161,10 +163,6 @@ def _best(members: Sequence[Standing]) -> str:
     if scored and all(score.finding is Finding.NO_DIFFERENCE for score, _ in scored):
         return f"No difference from {baseline} is shown, in {counted(len(members), 'combination')}. ({where})"
     return f"No winner among {len(members) + 1} combinations can be named. ({where})"
-
-
-def _in_words(row: Standing) -> str:
-    return in_words(row.combination) + (" (A/A control)" if _name(row).endswith(" (A/A control)") else "")
 
 
 def _slower(count: int, others: int) -> str:
@@ -178,7 +176,7 @@ def _name(row: Standing) -> str:
     """Return a combination's name, and whether it is the baseline's own placement once more."""
     name = short_name(row.combination)
     same = name.replace("/none", "") == short_name(row.baseline).replace("/none", "")
-    return f"{name} (A/A control)" if same else name
+    return f"{name}{_CONTROL}" if same else name
 
 
 def _rows(judged: Judged) -> list[Standing]:
