@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.analysis.cases import cases, judgement, marked, modelled
-from railyard.analysis.cases.comparison import rank_of
+from railyard.analysis.cases import cases, judgement, modelled
+from railyard.analysis.cases.comparison import rank_of, remaining
 from railyard.analysis.cases.judgement import Comparison, Evidence, Series
 from railyard.analysis.judge import rows, sides
 from railyard.analysis.judge.rows import Point, Row, Source
@@ -94,7 +94,7 @@ def of_texts(
         before, after = (
             {row.row.key: row.comparison for row in versus.rows if row.is_shared} for versus in (compared, rest)
         )
-        explained.append(marked.remaining(len(explained), before, after))
+        explained.append(remaining(len(explained), before, after))
         compared = dataclasses.replace(compared, marked=explained)
     for side in parsed:
         if not compared.counts[side.name]["records"]:
