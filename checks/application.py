@@ -183,20 +183,15 @@ class ApplicationCheck(PlacedCheck):
 
     @run_after("setup")
     @plainly()
-    def leave_room_for_threads(self) -> None:
-        """Refuse a binding that would put all threads of a rank on one core."""
+    def refuse_what_cannot_be_measured(self) -> None:
+        """Raise InputError for a binding of all threads of a rank to one core, and for output without a parser."""
+        if self.output is None:
+            need_parser(self.benchmark)
         bound = [name for name in self.placements if spec.parse(name).binding is Binding.CORE]
         if self.threads > 1 and bound:
             problem = f"{bound[0]} with {self.threads} threads per rank"
             valid = "a placement without /core, or threads=1"
             raise InputError(self.name, "placements", problem=problem, valid=valid)
-
-    @run_after("setup")
-    @plainly()
-    def find_parser(self) -> None:
-        """Raise InputError before anything runs if there is no parser of the program's output."""
-        if self.output is None:
-            need_parser(self.benchmark)
 
     def _read_by(self) -> dict[str, Any] | None:
         return self.output.document() if self.output else None

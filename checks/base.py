@@ -36,7 +36,6 @@ from railyard.placed.mixin import Placed, plainly, warn_of_features
 from railyard.placed.variables import define_others
 from railyard.records import programs, references
 from railyard.records.record import Software
-from railyard.records.units import Fom
 
 #: Partitions of real machines, in ReFrame's syntax.
 REAL = "+torus %origin=measured"
@@ -242,33 +241,27 @@ class PlacedCheck(Knobs):
         return sn.assert_eq(wrong, "", msg=wrong)
 
     @run_before("performance")
-    def report_foms(self) -> None:
-        """Report to ReFrame the median over launches of each launch's median; the record contains the samples."""
-        if self.is_dry_run():
-            return
-        self.perf_variables = {
-            name: performance_function(name.unit.text)(lambda _, v=value: v)(self)
-            for name, value in self._foms().items()
-        }
-
-    @run_before("performance")
     @plainly()
-    def name_regressions(self) -> None:
-        """Fail for regressions, naming the commit that passed last, which ReFrame's own message does not contain."""
+    def report_foms(self) -> None:
+        """Report to ReFrame the median over launches of each launch's median; the record contains the samples.
+
+        Regressions fail, with the commit that passed last, which ReFrame's own message does not contain.
+        """
         if self.is_dry_run():
             return
         from railyard.analysis.references import judging  # imported here: lists and dry runs do not need it
 
+        foms = references.values(self.record, self.record.case.nic_policies)
+        self.perf_variables = {
+            name: performance_function(name.unit.text)(lambda _, v=value: v)(self) for name, value in foms.items()
+        }
         folder = runtime().get_option("general/0/reference_prefix") or CHECKOUT / "checks"
         expected = references.load(Path(folder, REFERENCES))
-        judged = judging.judged(type(self).__name__, self.reference_case, self._foms(), expected)
+        judged = judging.judged(type(self).__name__, self.reference_case, foms, expected)
         for line in judged.missing:
             getlogger().warning(line)
         if judged.worse:
             raise PerformanceError("; ".join(judged.worse))
-
-    def _foms(self) -> dict[Fom, float]:
-        return references.values(self.record, self.record.case.nic_policies)
 
 
 class RepeatedCheck(PlacedCheck):

@@ -54,8 +54,11 @@ class RowcolCheck(SizedCheck):
     case_of |= {"repeats": "repeats", "start": "start"}
 
     @run_after("setup")
-    def refuse_what_cannot_be_simulated(self) -> None:
-        """Raise InputError if the buffers of all simulated ranks exceed the memory of their one process."""
+    def adapt_to_simulation(self) -> None:
+        """Refuse buffers of all simulated ranks above the memory of their one process; choose an alltoall for SMPI.
+
+        SMPI's selector for MPICH would abort for long messages between an odd number of ranks, so a ring is chosen.
+        """
         if not self._is_simulated():
             return
         need = SimulationCost()
@@ -66,13 +69,9 @@ class RowcolCheck(SizedCheck):
             sizes, nodes = ", ".join(map(str, self.sizes)), "x".join(map(str, self._nodes()))
             raise ReframeError(f"{self.name}: sizes {sizes}, {nodes} nodes: {excess}; expected fewer or smaller")
 
-    @run_after("setup")
-    def choose_an_alltoall_that_smpi_has(self) -> None:
-        """Choose a ring where SMPI's selector for MPICH would abort: long messages between an odd number of ranks."""
         long = [size for size in self.sizes if size >= LONG_ALLTOALL]
-        if not self._is_simulated() or "alltoall" not in self.collectives or not long:
-            return
-        if not any(ranks % 2 for _, ranks in map(self._groups, self.splits)):
+        is_odd = any(ranks % 2 for _, ranks in map(self._groups, self.splits))
+        if "alltoall" not in self.collectives or not long or not is_odd:
             return
         if len(long) < len(self.sizes):
             sizes = ", ".join(map(str, self.sizes))

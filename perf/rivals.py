@@ -29,6 +29,7 @@ import numpy as np
 from rich.table import Table
 from scipy import sparse
 from scipy.sparse import csgraph
+from support.topology.topologies import gemini
 
 from perf.vtorus import console
 from railyard.base.errors import InputError, RunError
@@ -91,15 +92,10 @@ def measure(given: argparse.Namespace) -> list[dict[str, Any]]:
 def nodes_of(machine: str, ranks: int) -> Allocation:
     """Return nodes of a machine: all, or as many as the ranks take; of a half machine a random half."""
     kind = machine.removeprefix("half-")
-    if kind in ("torus", "half"):
-        x, y, z = schedule.cubic(ranks)
-        extents = (2 * x, y, z) if kind == "half" else (x, y, z)
-        document = catalog.load("gemini-4x4x4").to_dict() | {"name": "gemini-" + "x".join(map(str, extents))}
-        for name, extent in zip("XYZ", extents, strict=True):
-            document["dimensions"][name]["extent"] = extent
-        topology = catalog.parse(document, source=machine)
-    else:
-        topology = catalog.load({"dragonfly": "dragonfly-72", "tree": "fat-tree-54"}[kind])
+    x, y, z = schedule.cubic(ranks)
+    own = {"torus": (x, y, z), "half": (2 * x, y, z)}
+    named = {"dragonfly": "dragonfly-72", "tree": "fat-tree-54"}
+    topology = gemini("x".join(map(str, own[kind]))) if kind in own else catalog.load(named[kind])
     every = allocate(topology, "contiguous")
     return occupied(every, 50, SEED) if machine.startswith("half") else choose(every, ranks, "contiguous")
 

@@ -86,24 +86,22 @@ static uint32_t phase_now(void) {
     return state.slice_s > 0 ? (uint32_t)((PMPI_Wtime() - state.begin_s) / state.slice_s) : state.phase;
 }
 
-static void plan_append(struct planned item) {
-    if (plan.items == plan.room) {
-        plan.room = plan.room ? 2 * plan.room : 4;
-        plan.item = realloc(plan.item, plan.room * sizeof *plan.item);
-        if (!plan.item)
-            no_memory();
-    }
-    plan.item[plan.items++] = item;
-}
-
 /* The caller holds the lock. */
 static void add(int peer, bool fetched, enum kind kind, struct amount amount) {
-    if (peer == MPI_UNDEFINED)
+    if (peer == MPI_UNDEFINED) {
         state.left_out++;
-    else if (plan.open)
-        plan_append((struct planned){.peer = peer, .kind = kind, .amount = amount});
-    else if (!pairs_add(&state.pairs, phase_now(), peer, fetched, kind, amount))
+    } else if (plan.open) {
+        struct planned item = (struct planned){.peer = peer, .kind = kind, .amount = amount};
+        if (plan.items == plan.room) {
+            plan.room = plan.room ? 2 * plan.room : 4;
+            plan.item = realloc(plan.item, plan.room * sizeof *plan.item);
+            if (!plan.item)
+                no_memory();
+        }
+        plan.item[plan.items++] = item;
+    } else if (!pairs_add(&state.pairs, phase_now(), peer, fetched, kind, amount)) {
         no_memory();
+    }
 }
 
 void capture_message(MPI_Comm comm, int to, uint64_t bytes) {

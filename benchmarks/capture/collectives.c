@@ -61,10 +61,6 @@ static void model_gather(const struct peers *peers, int root, uint64_t bytes) {
     send_up(peers, root, bytes, 1);
 }
 
-static void model_scatter(const struct peers *peers, int root, uint64_t bytes) {
-    send_down(peers, root, bytes, 1);
-}
-
 /* Pairs first fold the ranks above a power of two into it, and get the result at the end. */
 static void doubling(const struct peers *peers, uint64_t bytes) {
     int power = 1;
@@ -272,9 +268,9 @@ static void note_scatter(MPI_Comm comm, int root, MPI_Count count, MPI_Datatype 
                          MPI_Datatype result_type) {
     const struct peers *peers = capture_peers(comm);
     if (peers)
-        model_scatter(peers, root,
-                      peers->rank == root ? capture_bytes(count, type)
-                                          : capture_bytes(result_count, result_type));
+        send_down(peers, root,
+                  peers->rank == root ? capture_bytes(count, type) : capture_bytes(result_count, result_type),
+                  1);
 }
 
 COLLECTIVE(Scatter, Iscatter, ROOTED_P, ROOTED_A,

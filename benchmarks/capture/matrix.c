@@ -15,16 +15,14 @@ enum { LIMIT_ROWS = 1 << 24, TAG = 11, FIRST_PLACES = 64 };
 /* 2^64 over the golden ratio: neighbouring ranks are spread over the table. */
 static const uint64_t spread = UINT64_C(0x9e3779b97f4a7c15);
 
-static bool same(const struct pair *pair, const struct pair *other) {
-    return pair->peer == other->peer && pair->phase == other->phase && pair->fetched == other->fetched;
-}
-
 /* The slot of a pair, or the free one where it belongs; the table has a free one. */
 static struct pair *find_slot(const struct pairs *pairs, const struct pair *wanted) {
     size_t last = pairs->slots - 1;
     uint64_t key = (uint64_t)(uint32_t)wanted->peer << 32 | wanted->phase << 1 | wanted->fetched;
     size_t at = (size_t)((key * spread) >> 32) & last;
-    while (pairs->slot[at].taken && !same(&pairs->slot[at], wanted))
+    while (pairs->slot[at].taken &&
+           !(pairs->slot[at].peer == wanted->peer && pairs->slot[at].phase == wanted->phase &&
+             pairs->slot[at].fetched == wanted->fetched))
         at = (at + 1) & last;
     return &pairs->slot[at];
 }
@@ -138,15 +136,6 @@ static void write_document(FILE *file, const void *written) {
     document->asked = true;
 }
 
-static void answer(const struct document *document) {
-    int count = 0;
-    struct pair *rows = rows_of(document->own, &count);
-    (void)PMPI_Recv(NULL, 0, MPI_BYTE, 0, TAG, document->comm, MPI_STATUS_IGNORE);
-    (void)PMPI_Send(&count, 1, MPI_INT, 0, TAG, document->comm);
-    (void)PMPI_Send(rows, count * (int)sizeof *rows, MPI_BYTE, 0, TAG, document->comm);
-    free(rows);
-}
-
 void matrix_write(const struct pairs *pairs, uint64_t left_out) {
     const char *path = getenv("RAILYARD_MATRIX");
     struct document document = {.own = pairs};
@@ -157,7 +146,12 @@ void matrix_write(const struct pairs *pairs, uint64_t left_out) {
         return;
     (void)PMPI_Reduce(&left_out, &document.left_out, 1, MPI_UINT64_T, MPI_SUM, 0, document.comm);
     if (rank > 0) {
-        answer(&document);
+        int count = 0;
+        struct pair *rows = rows_of(document.own, &count);
+        (void)PMPI_Recv(NULL, 0, MPI_BYTE, 0, TAG, document.comm, MPI_STATUS_IGNORE);
+        (void)PMPI_Send(&count, 1, MPI_INT, 0, TAG, document.comm);
+        (void)PMPI_Send(rows, count * (int)sizeof *rows, MPI_BYTE, 0, TAG, document.comm);
+        free(rows);
     } else {
         if (path && *path)
             whole_write_or_tell("railyard-capture", path, write_document, &document);

@@ -157,10 +157,6 @@ struct step {
     int count;
 };
 
-static int rank_of(const struct schedule *schedule, const struct call *call, int rank) {
-    return (rank + call->root) % schedule->ranks;
-}
-
 /* Starts what this rank sends or gets, in the order of moves, or the empty receipts of long messages, which
  * go back. Returns how many requests there are. */
 static int start(const struct schedule *schedule, const struct call *call, struct step step, int me,
@@ -180,7 +176,7 @@ static int start(const struct schedule *schedule, const struct call *call, struc
             continue;
         MPI_Request *request = &kept.requests[requests++];
         int count = receipts ? 0 : (int)bytes, tag = receipts ? RECEIPT_TAG : TAG;
-        int other = rank_of(schedule, call, move->source == me ? move->target : move->source);
+        int other = ((move->source == me ? move->target : move->source) + call->root) % schedule->ranks;
         if ((move->source == me) != receipts)
             MPI_CHECK(PMPI_Isend(memory, count, MPI_BYTE, other, tag, call->comm, request));
         else
@@ -202,29 +198,26 @@ static int finish(const struct call *call, struct step step, int me) {
     return code;
 }
 
-static int run_step(const struct schedule *schedule, const struct call *call, struct step step, int me) {
-    size_t bytes = 0;
-    int messages = 0;
-    for (int i = 0; i < step.count; i++)
-        if (step.moves[i].source == me || step.moves[i].target == me) {
-            bytes += all_bytes(call, &step.moves[i].blocks);
-            messages++;
-        }
-    make_room(bytes + 1, messages + 1);
-    for (int receipts = 0; receipts < 2; receipts++) {
-        int requests = start(schedule, call, step, me, receipts);
-        MPI_CHECK(PMPI_Waitall(requests, kept.requests, MPI_STATUSES_IGNORE));
-    }
-    return finish(call, step, me);
-}
-
 int schedule_run(const struct schedule *schedule, const struct call *call) {
     int me = (call->rank - call->root + schedule->ranks) % schedule->ranks;
     int code = MPI_SUCCESS;
     for (int i = 0, next; i < schedule->count && code == MPI_SUCCESS; i = next) {
         for (next = i; next < schedule->count && schedule->moves[next].step == schedule->moves[i].step;)
             next++;
-        code = run_step(schedule, call, (struct step){&schedule->moves[i], next - i}, me);
+        struct step step = (struct step){&schedule->moves[i], next - i};
+        size_t bytes = 0;
+        int messages = 0;
+        for (int k = 0; k < step.count; k++)
+            if (step.moves[k].source == me || step.moves[k].target == me) {
+                bytes += all_bytes(call, &step.moves[k].blocks);
+                messages++;
+            }
+        make_room(bytes + 1, messages + 1);
+        for (int receipts = 0; receipts < 2; receipts++) {
+            int requests = start(schedule, call, step, me, receipts);
+            MPI_CHECK(PMPI_Waitall(requests, kept.requests, MPI_STATUSES_IGNORE));
+        }
+        code = finish(call, step, me);
     }
     return code;
 }

@@ -182,9 +182,24 @@ static enum end look_together(struct congestor *congestor, double begun_s, int *
     return (enum end)word[0];
 }
 
-/* Collective. After the first ranks have finished: stops the second pattern and shares its number of rounds
- * with all ranks. */
-static void end_beside(struct congestor *congestor) {
+/* Collective. */
+static void send_rounds(struct congestor *congestor) {
+    int batch = 0;
+    congestor->round_s = check_alloc(SAMPLES_ROOM, sizeof(double));
+    /* The first ranks start after one round of the second pattern, so that all their rounds are under load.
+     */
+    if (congestor->config.beside) {
+        if (is_beside(&congestor->config))
+            timed_round(congestor);
+        MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+    }
+    double begun_s = clock_now_s();
+    while ((congestor->end = look_together(congestor, begun_s, &batch)) == GOES_ON)
+        for (int i = 0; i < batch; i++)
+            timed_round(congestor);
+    congestor->elapsed_s = clock_now_s() - begun_s;
+    /* After the first ranks have finished: stops the second pattern and shares its number of rounds with all
+     * ranks. */
     const struct config *config = &congestor->config;
     int sent = is_beside(config) ? congestor->rounds : 0;
     if (config->beside && check_rank() == 0)
@@ -192,58 +207,13 @@ static void end_beside(struct congestor *congestor) {
     if (config->beside && check_rank() == first_beside(config))
         MPI_CHECK(MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_ENDED, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     MPI_CHECK(MPI_Allreduce(&sent, &congestor->beside_rounds, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
-}
-
-/* Collective. The first ranks start after one round of the second pattern, so that all their rounds are under
- * load. */
-static void meet_beside(struct congestor *congestor) {
-    if (!congestor->config.beside)
-        return;
-    if (is_beside(&congestor->config))
-        timed_round(congestor);
-    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
-}
-
-/* Collective. */
-static void send_rounds(struct congestor *congestor) {
-    int batch = 0;
-    congestor->round_s = check_alloc(SAMPLES_ROOM, sizeof(double));
-    meet_beside(congestor);
-    double begun_s = clock_now_s();
-    while ((congestor->end = look_together(congestor, begun_s, &batch)) == GOES_ON)
-        for (int i = 0; i < batch; i++)
-            timed_round(congestor);
-    congestor->elapsed_s = clock_now_s() - begun_s;
-    end_beside(congestor);
     MPI_CHECK(MPI_Reduce(congestor->load.rank == 0 ? MPI_IN_PLACE : congestor->round_s, congestor->round_s,
                          congestor->kept, MPI_DOUBLE, MPI_MAX, 0, congestor->load.comm));
-}
-
-/* Collective. Creates the file that reports that the load has started; false, after a message, if it cannot
- * be written. */
-static bool write_ready_file(const char *path) {
-    struct problem problem = {0};
-    FILE *file = path && check_rank() == 0 ? fopen(path, "w") : NULL;
-    if (path && check_rank() == 0 && (!file || fclose(file) != 0))
-        problem_set(&problem, "--ready %s: cannot be written: %s", path, strerror(errno));
-    return !problem_agree(&problem, benchmark.options.program);
 }
 
 static uint64_t round_bytes(const struct congestor *congestor) {
     const struct load *load = &congestor->load;
     return load->pattern->round_bytes((uint64_t)load->ranks, load->bytes) * (uint64_t)load->in_flight;
-}
-
-static void add_series(const struct congestor *congestor, struct series_list *list) {
-    double rate_gbyte_s = 1e-9 * (double)round_bytes(congestor) * congestor->rounds / congestor->elapsed_s;
-    struct series series = {.fom = {"round_us", "us", BETTER_LOWER}, .count = congestor->kept};
-    series_label(&series, "pattern", congestor->load.pattern->name, 0);
-    series_label(&series, "size_bytes", NULL, (int64_t)congestor->load.bytes);
-    for (int i = 0; i < congestor->kept; i++)
-        congestor->round_s[i] *= 1e6;
-    series_add_copy(list, series, congestor->round_s);
-    series.fom = (struct fom){"aggregate_bandwidth_gbyte_s", "GB/s", BETTER_HIGHER};
-    series_add_one(list, series, rate_gbyte_s);
 }
 
 /* Collective. Counts the NICs only during the load, instead of the engine. */
@@ -252,12 +222,28 @@ static int measure(void *state, const struct evidence_list *evidence, struct ser
     for (int i = 0; !is_beside(&congestor->config) && i < congestor->config.warmups; i++)
         congestor->load.pattern->round(&congestor->load);
     struct nics *nics = nics_begin();
-    bool ready = write_ready_file(congestor->config.ready);
+    /* Creates the file that reports that the load has started; false, after a message, if it cannot be
+     * written. */
+    struct problem problem = {0};
+    FILE *file = congestor->config.ready && check_rank() == 0 ? fopen(congestor->config.ready, "w") : NULL;
+    if (congestor->config.ready && check_rank() == 0 && (!file || fclose(file) != 0))
+        problem_set(&problem, "--ready %s: cannot be written: %s", congestor->config.ready, strerror(errno));
+    bool ready = !problem_agree(&problem, benchmark.options.program);
     if (ready)
         send_rounds(congestor);
     nics_end(nics);
-    if (ready && check_rank() == 0 && congestor->rounds > 0)
-        add_series(congestor, list);
+    if (ready && check_rank() == 0 && congestor->rounds > 0) {
+        double rate_gbyte_s =
+            1e-9 * (double)round_bytes(congestor) * congestor->rounds / congestor->elapsed_s;
+        struct series series = {.fom = {"round_us", "us", BETTER_LOWER}, .count = congestor->kept};
+        series_label(&series, "pattern", congestor->load.pattern->name, 0);
+        series_label(&series, "size_bytes", NULL, (int64_t)congestor->load.bytes);
+        for (int i = 0; i < congestor->kept; i++)
+            congestor->round_s[i] *= 1e6;
+        series_add_copy(list, series, congestor->round_s);
+        series.fom = (struct fom){"aggregate_bandwidth_gbyte_s", "GB/s", BETTER_HIGHER};
+        series_add_one(list, series, rate_gbyte_s);
+    }
     (void)evidence;
     return ready ? EXIT_SUCCESS : EXIT_NOT_WRITTEN;
 }

@@ -152,8 +152,8 @@ static bool permutation_arrived(const struct load *load) {
     return window_holds(load, load->from, 0);
 }
 
-/* The same order on all ranks (Fisher and Yates). */
-static void choose_partners(struct load *load) {
+static void fill_for_partner(struct load *load) {
+    /* The same order on all ranks (Fisher and Yates). */
     int *order = check_alloc((size_t)load->ranks, sizeof *order);
     for (int i = 0; i < load->ranks; i++)
         order[i] = i;
@@ -169,10 +169,6 @@ static void choose_partners(struct load *load) {
             load->from = order[(i + load->ranks - 1) % load->ranks];
         }
     free(order);
-}
-
-static void fill_for_partner(struct load *load) {
-    choose_partners(load);
     fill_one(load);
 }
 

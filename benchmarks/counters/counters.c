@@ -112,22 +112,19 @@ static bool has_devices(const struct railyard_counters *counters, const char *na
     return !problem_is_set(&problem);
 }
 
-/* Collective. The fabric of rank 0's node: the first group that has a device there; Ethernet is the last. */
-static void detect_group(struct railyard_counters *counters) {
-    MPI_Comm comm = counters->comm;
-    for (int i = 0; leaders_rank(comm) == 0 && i < COUNTER_FABRICS; i++) {
-        (void)snprintf(counters->group_name, GROUP_NAME_BYTES, "%s", counter_fabrics[i]);
-        if (has_devices(counters, counter_fabrics[i]))
-            break;
-    }
-    MPI_CHECK(MPI_Bcast(counters->group_name, GROUP_NAME_BYTES, MPI_CHAR, 0, comm));
-}
-
 /* Collective. Returns true on all ranks if all have the group; otherwise false, with a problem on rank 0. */
 static bool read_group(struct railyard_counters *counters, struct problem *problem) {
     char path[COUNTER_PATH_BYTES];
-    if (strcmp(counters->group_name, "auto") == 0)
-        detect_group(counters);
+    if (strcmp(counters->group_name, "auto") == 0) {
+        /* The fabric of rank 0's node: the first group that has a device there; Ethernet is the last. */
+        MPI_Comm comm = counters->comm;
+        for (int i = 0; leaders_rank(comm) == 0 && i < COUNTER_FABRICS; i++) {
+            (void)snprintf(counters->group_name, GROUP_NAME_BYTES, "%s", counter_fabrics[i]);
+            if (has_devices(counters, counter_fabrics[i]))
+                break;
+        }
+        MPI_CHECK(MPI_Bcast(counters->group_name, GROUP_NAME_BYTES, MPI_CHAR, 0, comm));
+    }
     counter_group_path(counters->group_name, path);
     char *text = textfile_share(counters->comm, path, "counter group", problem);
     if (text)
@@ -136,11 +133,6 @@ static bool read_group(struct railyard_counters *counters, struct problem *probl
 }
 
 /* ---- who leads, and what it reads ---- */
-
-static void site_by_node(struct railyard_counters *counters) {
-    (void)snprintf(counters->site.key, SITE_NAME_BYTES, "%.63s", counters->host);
-    memcpy(counters->site.label, counters->site.key, SITE_NAME_BYTES);
-}
 
 static void site_by_torus(struct railyard_counters *counters, struct problem *problem) {
     if (!counters->coordinates) {
@@ -154,42 +146,31 @@ static void site_by_torus(struct railyard_counters *counters, struct problem *pr
     free(text);
 }
 
-static void find_site(struct railyard_counters *counters, struct problem *problem) {
-    if (!counters->group.by_router)
-        site_by_node(counters);
-    else if (counters->group.source == SOURCE_GPCD)
-        counter_gemini_site(counters->root, &counters->site, problem);
-    else
-        site_by_torus(counters, problem);
-}
-
-static void find_links(struct railyard_counters *counters, struct problem *problem) {
-    if (counters->leaders == MPI_COMM_NULL)
-        return;
-    if (counters->group.source == SOURCE_GPCD)
-        counter_gemini_find(counters->leaders, &counters->group, counters->root, counters->interconnect,
-                            &counters->site, &counters->links, problem);
-    else
-        counter_files_find(&counters->group, counters->root, &counters->site, &counters->links, problem);
-    for (int i = 0; i < READINGS; i++)
-        counters->values[i] = check_alloc(
-            (size_t)counters->links.count * (size_t)counters->group.counter_count, sizeof(uint64_t));
-}
-
-/* Collective. False on all ranks, after a message, when any step had a problem. */
-static bool good_on_all(const struct railyard_counters *counters, const struct problem *problem) {
-    return !problem_agree_on(counters->comm, problem, program);
-}
-
 static bool set_up(struct railyard_counters *counters) {
     struct problem problem = {0};
-    if (read_group(counters, &problem))
-        find_site(counters, &problem);
+    if (read_group(counters, &problem)) {
+        if (!counters->group.by_router) {
+            (void)snprintf(counters->site.key, SITE_NAME_BYTES, "%.63s", counters->host);
+            memcpy(counters->site.label, counters->site.key, SITE_NAME_BYTES);
+        } else if (counters->group.source == SOURCE_GPCD) {
+            counter_gemini_site(counters->root, &counters->site, &problem);
+        } else {
+            site_by_torus(counters, &problem);
+        }
+    }
     /* An empty key means that this rank has a problem: no leaders are chosen, and the problem is agreed
      * below. */
     const char *key = problem_is_set(&problem) ? "" : counters->site.key;
-    if (counter_leaders(counters->comm, key, &counters->leaders))
-        find_links(counters, &problem);
+    if (counter_leaders(counters->comm, key, &counters->leaders) && counters->leaders != MPI_COMM_NULL) {
+        if (counters->group.source == SOURCE_GPCD)
+            counter_gemini_find(counters->leaders, &counters->group, counters->root, counters->interconnect,
+                                &counters->site, &counters->links, &problem);
+        else
+            counter_files_find(&counters->group, counters->root, &counters->site, &counters->links, &problem);
+        for (int i = 0; i < READINGS; i++)
+            counters->values[i] = check_alloc(
+                (size_t)counters->links.count * (size_t)counters->group.counter_count, sizeof(uint64_t));
+    }
     int fewest = -counters->links.count;
     bool bad = problem_agree_least(counters->comm, &problem, program, &fewest);
     counters->most_links = -fewest;
@@ -222,7 +203,7 @@ int railyard_counters_read(railyard_counters *counters) {
     counters->readings++;
     if (counters->leaders != MPI_COMM_NULL)
         counter_source_read(&counters->group, &counters->links, counters->values[1], &problem);
-    return good_on_all(counters, &problem) ? 0 : 1;
+    return problem_agree_on(counters->comm, &problem, program) ? 1 : 0;
 }
 
 static double *all_differences(const struct railyard_counters *counters) {
@@ -233,27 +214,24 @@ static double *all_differences(const struct railyard_counters *counters) {
     return differences;
 }
 
-static void report(const struct railyard_counters *counters, struct problem *problem) {
-    double *differences = all_differences(counters);
-    struct counter_share share = {.group = &counters->group,
-                                  .site = &counters->site,
-                                  .host = counters->host,
-                                  .links = &counters->links,
-                                  .most_links = counters->most_links,
-                                  .differences = differences,
-                                  .seconds = counters->time_s[1] - counters->time_s[0]};
-    counter_report(counters->leaders, &share, counters->group_name, counters->output, counters->json,
-                   problem);
-    free(differences);
-}
-
 int railyard_counters_print(railyard_counters *counters) {
     struct problem problem = {0};
-    if (counters->readings < READINGS)
+    if (counters->readings < READINGS) {
         problem_set(&problem, "railyard_counters_print: needs two readings before it, not %d",
                     counters->readings);
-    else if (counters->leaders != MPI_COMM_NULL)
-        report(counters, &problem);
+    } else if (counters->leaders != MPI_COMM_NULL) {
+        double *differences = all_differences(counters);
+        struct counter_share share = {.group = &counters->group,
+                                      .site = &counters->site,
+                                      .host = counters->host,
+                                      .links = &counters->links,
+                                      .most_links = counters->most_links,
+                                      .differences = differences,
+                                      .seconds = counters->time_s[1] - counters->time_s[0]};
+        counter_report(counters->leaders, &share, counters->group_name, counters->output, counters->json,
+                       &problem);
+        free(differences);
+    }
     return problem_tell(counters->comm, &problem, program) ? 1 : 0;
 }
 

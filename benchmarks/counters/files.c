@@ -18,18 +18,6 @@ enum { VALUE_BYTES = 64, TABLE_BYTES = 16384 };
 
 static const char router_mark[] = "{router}";
 
-/* Root and pattern with {router} replaced by r0-1-1. */
-static void full_pattern(const char *root, const char *devices, const struct counter_site *site, char *path) {
-    char router[SITE_NAME_BYTES] = "";
-    const char *mark = strstr(devices, router_mark);
-    int before = mark ? (int)(mark - devices) : (int)strlen(devices);
-    if (mark)
-        (void)snprintf(router, sizeof router, "r%d-%d-%d", site->coordinate[0], site->coordinate[1],
-                       site->coordinate[2]);
-    (void)snprintf(path, COUNTER_PATH_BYTES, "%s/%.*s%s%s", root, before, devices, router,
-                   mark ? mark + sizeof router_mark - 1 : "");
-}
-
 /* Writes what the stars of a pattern match in a path, joined by "/". Compares component by component. */
 static void device_name(const char *pattern, const char *path, char *name) {
     size_t used = 0;
@@ -60,17 +48,6 @@ static void name_port(const struct counter_site *site, struct counter_link *link
         link->name[0] = 'H';
     }
     (void)snprintf(link->remote, sizeof link->remote, "(%d,%d,%d)", at[0], at[1], at[2]);
-}
-
-static void add_device(const char *folder, const char *name, const struct counter_site *site,
-                       struct counter_links *links) {
-    struct counter_link *link = &links->links[links->count];
-    size_t bytes = strlen(folder) + 1;
-    (void)snprintf(link->name, sizeof link->name, "%s", name);
-    name_port(site, link);
-    links->folders[links->count] = check_alloc(bytes, 1);
-    memcpy(links->folders[links->count], folder, bytes);
-    links->count++;
 }
 
 /* ---- routers ---- */
@@ -162,16 +139,12 @@ static uint64_t number_of(char *text, const char *wanted) {
     return COUNTER_UNCLEAR;
 }
 
-/* The name of a number behind the path of a counter; NULL for the first one of the file. */
-static const char *word_of(const struct group_counter *counter) {
-    const char *colon = strchr(counter->path, ':');
-    return colon ? colon + 1 : NULL;
-}
-
 /* A counter's number in one of its files, or why there is none. */
 static uint64_t read_value(const char *path, const struct group_counter *counter, struct problem *problem) {
     char text[TABLE_BYTES] = "";
-    const char *word = word_of(counter);
+    /* The name of a number behind the path of a counter; NULL for the first one of the file. */
+    const char *colon = strchr(counter->path, ':');
+    const char *word = colon ? colon + 1 : NULL;
     if (!read_text(path, text, word ? sizeof text : VALUE_BYTES))
         return cannot_read(path, strerror(errno), COUNTER_REFUSED, counter, problem);
     uint64_t value = word ? number_of(text, word) : first_number(text);
@@ -252,15 +225,30 @@ void counter_files_find(const struct counter_group *group, const char *root, con
     char pattern[COUNTER_PATH_BYTES];
     char name[LINK_TEXT_BYTES];
     glob_t found = {0};
-    full_pattern(root, group->devices, site, pattern);
+    /* Root and pattern with {router} replaced by r0-1-1. */
+    char router[SITE_NAME_BYTES] = "";
+    const char *mark = strstr(group->devices, router_mark);
+    int before = mark ? (int)(mark - group->devices) : (int)strlen(group->devices);
+    if (mark)
+        (void)snprintf(router, sizeof router, "r%d-%d-%d", site->coordinate[0], site->coordinate[1],
+                       site->coordinate[2]);
+    (void)snprintf(pattern, COUNTER_PATH_BYTES, "%s/%.*s%s%s", root, before, group->devices, router,
+                   mark ? mark + sizeof router_mark - 1 : "");
     int status = glob(pattern, 0, NULL, &found);
     size_t room = status == 0 ? found.gl_pathc : 0;
     links->links = check_alloc(room + 1, sizeof *links->links);
     links->folders = check_alloc(room + 1, sizeof *links->folders);
     for (size_t i = 0; i < room; i++) {
         device_name(pattern, found.gl_pathv[i], name);
-        if (is_usable(group, found.gl_pathv[i], name))
-            add_device(found.gl_pathv[i], name, site, links);
+        if (is_usable(group, found.gl_pathv[i], name)) {
+            struct counter_link *link = &links->links[links->count];
+            size_t bytes = strlen(found.gl_pathv[i]) + 1;
+            (void)snprintf(link->name, sizeof link->name, "%s", name);
+            name_port(site, link);
+            links->folders[links->count] = check_alloc(bytes, 1);
+            memcpy(links->folders[links->count], found.gl_pathv[i], bytes);
+            links->count++;
+        }
     }
     globfree(&found);
     if (links->count == 0)

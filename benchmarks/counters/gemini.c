@@ -103,7 +103,10 @@ static void keep_tile(struct mapping *mapping, const struct tile_line *tile, str
     mapping->tiles++;
 }
 
-static void take_line(struct mapping *mapping, const char *line, struct problem *problem) {
+static void end_line(struct mapping *mapping, struct problem *problem) {
+    mapping->carry[mapping->carried] = '\0';
+    mapping->carried = 0;
+    const char *line = mapping->carry;
     struct tile_line tile;
     mapping->line++;
     if (line[strspn(line, " \t\r")] == '\0' || problem_is_set(problem))
@@ -115,48 +118,12 @@ static void take_line(struct mapping *mapping, const char *line, struct problem 
         keep_tile(mapping, &tile, problem);
 }
 
-static void end_line(struct mapping *mapping, struct problem *problem) {
-    mapping->carry[mapping->carried] = '\0';
-    mapping->carried = 0;
-    take_line(mapping, mapping->carry, problem);
-}
-
 static void take_piece(struct mapping *mapping, const char *piece, size_t bytes, struct problem *problem) {
     for (size_t i = 0; i < bytes; i++)
         if (piece[i] == '\n')
             end_line(mapping, problem);
         else if (mapping->carried + 1 < sizeof mapping->carry)
             mapping->carry[mapping->carried++] = piece[i];
-}
-
-/* Collective. Every leader sees every piece; only rank 0 reads. */
-static void pass_file(MPI_Comm leaders, struct mapping *mapping, struct problem *problem) {
-    int rank = 0;
-    int bytes = 0;
-    char *piece = check_alloc(PIECE_BYTES, 1);
-    MPI_CHECK(MPI_Comm_rank(leaders, &rank));
-    FILE *file = rank == 0 ? fopen(mapping->path, "r") : NULL;
-    if (rank == 0 && !file)
-        problem_set(problem, "%s: cannot be read: %s", mapping->path, strerror(errno));
-    do {
-        bytes = file ? (int)fread(piece, 1, PIECE_BYTES, file) : 0;
-        MPI_CHECK(MPI_Bcast(&bytes, 1, MPI_INT, 0, leaders));
-        MPI_CHECK(MPI_Bcast(piece, bytes, MPI_CHAR, 0, leaders));
-        take_piece(mapping, piece, (size_t)bytes, problem);
-    } while (bytes > 0);
-    end_line(mapping, problem);
-    if (file)
-        (void)fclose(file);
-    free(piece);
-}
-
-static void check_tiles(const struct mapping *mapping, struct problem *problem) {
-    if (mapping->tiles == 0)
-        problem_set(problem, "%s: no line for the Gemini %s: of another machine?", mapping->path,
-                    mapping->site->key);
-    else if (mapping->group->tiles > 0 && mapping->tiles != mapping->group->tiles)
-        problem_set(problem, "%s: %d tiles of the Gemini %s; expected %d; cut short?", mapping->path,
-                    mapping->tiles, mapping->site->key, mapping->group->tiles);
 }
 
 /* Tiles without a line are the host's. */
@@ -184,8 +151,30 @@ void counter_gemini_find(MPI_Comm leaders, const struct counter_group *group, co
         (void)snprintf(links->links[link].name, LINK_TEXT_BYTES, "%s", direction_names[link]);
     for (int tile = 0; tile < GEMINI_TILES; tile++)
         links->link_of_tile[tile] = -1;
-    pass_file(leaders, &mapping, problem);
-    check_tiles(&mapping, problem);
+    /* Every leader sees every piece; only rank 0 reads. */
+    int rank = 0;
+    int bytes = 0;
+    char *piece = check_alloc(PIECE_BYTES, 1);
+    MPI_CHECK(MPI_Comm_rank(leaders, &rank));
+    FILE *file = rank == 0 ? fopen(mapping.path, "r") : NULL;
+    if (rank == 0 && !file)
+        problem_set(problem, "%s: cannot be read: %s", mapping.path, strerror(errno));
+    do {
+        bytes = file ? (int)fread(piece, 1, PIECE_BYTES, file) : 0;
+        MPI_CHECK(MPI_Bcast(&bytes, 1, MPI_INT, 0, leaders));
+        MPI_CHECK(MPI_Bcast(piece, bytes, MPI_CHAR, 0, leaders));
+        take_piece(&mapping, piece, (size_t)bytes, problem);
+    } while (bytes > 0);
+    end_line(&mapping, problem);
+    if (file)
+        (void)fclose(file);
+    free(piece);
+    if (mapping.tiles == 0)
+        problem_set(problem, "%s: no line for the Gemini %s: of another machine?", mapping.path,
+                    mapping.site->key);
+    else if (mapping.group->tiles > 0 && mapping.tiles != mapping.group->tiles)
+        problem_set(problem, "%s: %d tiles of the Gemini %s; expected %d; cut short?", mapping.path,
+                    mapping.tiles, mapping.site->key, mapping.group->tiles);
     add_host(&mapping);
 }
 

@@ -42,20 +42,17 @@ static double fail(struct reader *reader) {
     return NAN;
 }
 
-/* The value of the counter with a name of `length` characters, which is not terminated. */
-static double counter_named(struct reader *reader, const char *name, size_t length) {
+static double read_name(struct reader *reader) {
+    const char *name = reader->at;
+    while (isalnum((unsigned char)*reader->at) || *reader->at == '_')
+        reader->at++;
+    /* The value of the counter with a name of `length` characters, which is not terminated. */
+    size_t length = (size_t)(reader->at - name);
     const struct counter_group *group = reader->group;
     for (int i = 0; i < group->counter_count; i++)
         if (strlen(group->counters[i].name) == length && strncmp(group->counters[i].name, name, length) == 0)
             return !reader->counters ? 1 : isfinite(reader->counters[i]) ? reader->counters[i] : (double)NAN;
     return fail(reader);
-}
-
-static double read_name(struct reader *reader) {
-    const char *name = reader->at;
-    while (isalnum((unsigned char)*reader->at) || *reader->at == '_')
-        reader->at++;
-    return counter_named(reader, name, (size_t)(reader->at - name));
 }
 
 static double read_number(struct reader *reader) {

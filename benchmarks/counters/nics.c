@@ -126,19 +126,6 @@ static void add_fabric(struct nics *nics, const char *name) {
     nics->fabric_count++;
 }
 
-/* Collective. */
-static void add_fabrics(struct nics *nics) {
-    char name[NAME_BYTES];
-    const char *names = nics->settings[1];
-    bool automatic = !names || strcmp(names, "auto") == 0;
-    for (int i = 0; automatic && i < COUNTER_FABRICS; i++)
-        add_fabric(nics, counter_fabrics[i]);
-    if (automatic)
-        add_fabric(nics, "node");
-    while (!automatic && nics->fabric_count < GROUPS_MAX && parse_next(&names, ',', name, sizeof name))
-        add_fabric(nics, name);
-}
-
 /* ---- one node ---- */
 
 static void find_devices(struct nics *nics, struct fabric *fabric) {
@@ -183,7 +170,15 @@ struct nics *nics_begin(void) {
     (void)snprintf(key, sizeof key, "%.63s", nics->host);
     enum counter_part part = counter_part(MPI_COMM_WORLD, key);
     nics->leads = part == LEADS || part == ALL_LEAD;
-    add_fabrics(nics);
+    char name[NAME_BYTES];
+    const char *names = nics->settings[1];
+    bool automatic = !names || strcmp(names, "auto") == 0;
+    for (int i = 0; automatic && i < COUNTER_FABRICS; i++)
+        add_fabric(nics, counter_fabrics[i]);
+    if (automatic)
+        add_fabric(nics, "node");
+    while (!automatic && nics->fabric_count < GROUPS_MAX && parse_next(&names, ',', name, sizeof name))
+        add_fabric(nics, name);
     for (int i = 0; nics->leads && i < nics->fabric_count; i++)
         find_devices(nics, &nics->fabrics[i]);
     if (nics->leads)
@@ -222,11 +217,6 @@ static struct row row_of(const struct nics *nics, const struct fabric *fabric, i
     return row;
 }
 
-/* Counts no bytes, as the group of a node's own faults. */
-static bool has_no_bytes(const struct fabric *fabric) {
-    return counter_group_metric(&fabric->group, metric_names[0]) < 0;
-}
-
 static struct row *own_rows(const struct nics *nics, int *count) {
     size_t room = 0;
     *count = 0;
@@ -234,7 +224,9 @@ static struct row *own_rows(const struct nics *nics, int *count) {
         room += (size_t)nics->fabrics[i].links.count;
     struct row *rows = check_alloc(room, sizeof *rows);
     for (int i = 0; i < nics->fabric_count; i++)
-        for (int link = 0; link < nics->fabrics[i].links.count && !has_no_bytes(&nics->fabrics[i]); link++)
+        for (int link = 0; link < nics->fabrics[i].links.count &&
+                           !(counter_group_metric(&nics->fabrics[i].group, metric_names[0]) < 0);
+             link++)
             rows[(*count)++] = row_of(nics, &nics->fabrics[i], link);
     return rows;
 }
@@ -409,16 +401,6 @@ static void write_gpus(struct json *json, const struct gpus_list *list) {
 
 /* ---- the file ---- */
 
-static void write_row(struct json *json, const struct row *row) {
-    json_object(json);
-    json_key_text(json, "node", row->node);
-    json_key_text(json, "nic", row->nic);
-    json_key_text(json, "group", row->group);
-    json_key_integer(json, "tx_bytes", (int64_t)row->bytes[0]);
-    json_key_integer(json, "rx_bytes", (int64_t)row->bytes[1]);
-    json_object_end(json);
-}
-
 static bool is_known(const struct row *row) {
     return isfinite(row->bytes[0]) && isfinite(row->bytes[1]);
 }
@@ -560,8 +542,15 @@ static void write_document(FILE *file, const void *written) {
     json_key_text(&json, "groups", document->groups ? document->groups : "auto");
     json_key_array(&json, "nics");
     for (int i = 0; i < count; i++)
-        if (is_known(&rows[i]))
-            write_row(&json, &rows[i]);
+        if (is_known(&rows[i])) {
+            json_object(&json);
+            json_key_text(&json, "node", rows[i].node);
+            json_key_text(&json, "nic", rows[i].nic);
+            json_key_text(&json, "group", rows[i].group);
+            json_key_integer(&json, "tx_bytes", (int64_t)rows[i].bytes[0]);
+            json_key_integer(&json, "rx_bytes", (int64_t)rows[i].bytes[1]);
+            json_object_end(&json);
+        }
     json_array_end(&json);
     if (!*reason && known == 0)
         reason = "no node has a NIC whose counters are known";

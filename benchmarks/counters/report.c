@@ -61,25 +61,6 @@ static char *pack(const struct parts *parts, const struct counter_share *share) 
     return packed;
 }
 
-static void unpack(const struct parts *parts, const char *packed, struct collection *all) {
-    all->headings = check_alloc((size_t)all->leaders, sizeof *all->headings);
-    for (int i = 0; i < all->leaders; i++) {
-        memcpy(&all->headings[i], packed + (size_t)i * parts->bytes, sizeof(struct heading));
-        all->links += all->headings[i].links;
-    }
-    all->link = check_alloc((size_t)all->links, sizeof *all->link);
-    all->differences = check_alloc((size_t)all->links, parts->row_bytes);
-    size_t done = 0;
-    for (int i = 0; i < all->leaders; i++) {
-        const char *part = packed + (size_t)i * parts->bytes;
-        size_t count = (size_t)all->headings[i].links;
-        memcpy(all->link + done, part + parts->links_at, count * sizeof *all->link);
-        memcpy((char *)all->differences + done * parts->row_bytes, part + parts->rows_at,
-               count * parts->row_bytes);
-        done += count;
-    }
-}
-
 static struct collection collect(MPI_Comm leaders, const struct counter_share *share) {
     struct collection all = {.group = share->group, .seconds = share->seconds};
     struct parts parts = measure_parts(share);
@@ -91,17 +72,27 @@ static struct collection collect(MPI_Comm leaders, const struct counter_share *s
     if (rank == 0)
         packed = check_alloc((size_t)all.leaders, parts.bytes);
     MPI_CHECK(MPI_Gather(mine, (int)parts.bytes, MPI_BYTE, packed, (int)parts.bytes, MPI_BYTE, 0, leaders));
-    if (rank == 0)
-        unpack(&parts, packed, &all);
+    if (rank == 0) {
+        all.headings = check_alloc((size_t)all.leaders, sizeof *all.headings);
+        for (int i = 0; i < all.leaders; i++) {
+            memcpy(&all.headings[i], packed + (size_t)i * parts.bytes, sizeof(struct heading));
+            all.links += all.headings[i].links;
+        }
+        all.link = check_alloc((size_t)all.links, sizeof *all.link);
+        all.differences = check_alloc((size_t)all.links, parts.row_bytes);
+        size_t done = 0;
+        for (int i = 0; i < all.leaders; i++) {
+            const char *part = packed + (size_t)i * parts.bytes;
+            size_t count = (size_t)all.headings[i].links;
+            memcpy(all.link + done, part + parts.links_at, count * sizeof *all.link);
+            memcpy((char *)all.differences + done * parts.row_bytes, part + parts.rows_at,
+                   count * parts.row_bytes);
+            done += count;
+        }
+    }
     free(packed);
     free(mine);
     return all;
-}
-
-static void free_collection(struct collection *all) {
-    free(all->headings);
-    free(all->link);
-    free(all->differences);
 }
 
 static const double *row_of(const struct collection *all, int link) {
@@ -109,13 +100,6 @@ static const double *row_of(const struct collection *all, int link) {
 }
 
 /* ---- text ---- */
-
-static void print_columns(FILE *file, const struct counter_group *group) {
-    (void)fprintf(file, "# LEADER\n# LINK  REMOTE           GB/s");
-    for (int i = 0; i < group->counter_count; i++)
-        (void)fprintf(file, " %16s", group->counters[i].name);
-    (void)fprintf(file, "\n");
-}
 
 static void print_link(FILE *file, const struct collection *all, int link) {
     const struct counter_link *printed = &all->link[link];
@@ -130,50 +114,43 @@ static void print_link(FILE *file, const struct collection *all, int link) {
     (void)fprintf(file, "\n");
 }
 
-/* A metric of the counters of all links of all leaders: the formula of sums, not the sum of formulas. */
-static double total(const struct collection *all, int metric) {
-    double totals[GROUP_COUNTERS_MAX];
-    counter_group_totals(all->group, all->links, all->differences, totals);
-    return counter_group_value(all->group, metric, totals);
-}
-
-/* "-" where it is not known. */
-static void print_total(FILE *file, const struct collection *all, int metric) {
-    const struct group_metric *printed = &all->group->metrics[metric];
-    double value = total(all, metric);
-    if (isnan(value))
-        (void)fprintf(file, "# total %s: - %s\n", printed->name, printed->unit);
-    else
-        (void)fprintf(file, "# total %s: %.0f %s\n", printed->name, value, printed->unit);
-}
-
 static void print_text(FILE *file, const struct collection *all) {
     const struct counter_group *group = all->group;
     int link = 0;
-    print_columns(file, group);
+    (void)fprintf(file, "# LEADER\n# LINK  REMOTE           GB/s");
+    for (int i = 0; i < group->counter_count; i++)
+        (void)fprintf(file, " %16s", group->counters[i].name);
+    (void)fprintf(file, "\n");
     for (int leader = 0; leader < all->leaders; leader++) {
         (void)fprintf(file, "%s\n", all->headings[leader].label);
         for (int i = 0; i < all->headings[leader].links; i++)
             print_link(file, all, link++);
     }
     (void)fprintf(file, "# %d leaders, %d links, %.6f s\n", all->leaders, all->links, all->seconds);
-    for (int metric = 0; metric < group->metric_count; metric++)
-        print_total(file, all, metric);
+    for (int metric = 0; metric < group->metric_count; metric++) {
+        /* "-" where it is not known. */
+        const struct group_metric *printed = &all->group->metrics[metric];
+        /* A metric of the counters of all links of all leaders: the formula of sums, not the sum of formulas.
+         */
+        double totals[GROUP_COUNTERS_MAX];
+        counter_group_totals(all->group, all->links, all->differences, totals);
+        double value = counter_group_value(all->group, metric, totals);
+        if (isnan(value))
+            (void)fprintf(file, "# total %s: - %s\n", printed->name, printed->unit);
+        else
+            (void)fprintf(file, "# total %s: %.0f %s\n", printed->name, value, printed->unit);
+    }
     (void)fflush(file);
 }
 
 /* ---- JSON ---- */
 
-static void write_units(struct json *json, const struct counter_group *group) {
-    json_key_object(json, "units");
-    for (int i = 0; i < group->counter_count; i++)
-        json_key_text(json, group->counters[i].name, group->counters[i].unit);
-    for (int i = 0; i < group->metric_count; i++)
-        json_key_text(json, group->metrics[i].name, group->metrics[i].unit);
-    json_object_end(json);
-}
-
-static void write_values(struct json *json, const struct collection *all, int link) {
+static void write_link(struct json *json, const struct collection *all, int link) {
+    const struct counter_link *written = &all->link[link];
+    json_object(json);
+    json_key_text(json, "link", written->name);
+    json_key_text(json, "remote", *written->remote ? written->remote : NULL);
+    json_key_double(json, "rate_gbyte_s", written->rate_gbyte_s > 0 ? written->rate_gbyte_s : (double)NAN);
     const struct counter_group *group = all->group;
     const double *row = row_of(all, link);
     json_key_object(json, "counters");
@@ -189,15 +166,6 @@ static void write_values(struct json *json, const struct collection *all, int li
     for (int i = 0; i < group->metric_count; i++)
         json_key_double(json, group->metrics[i].name, counter_group_value(group, i, row));
     json_object_end(json);
-}
-
-static void write_link(struct json *json, const struct collection *all, int link) {
-    const struct counter_link *written = &all->link[link];
-    json_object(json);
-    json_key_text(json, "link", written->name);
-    json_key_text(json, "remote", *written->remote ? written->remote : NULL);
-    json_key_double(json, "rate_gbyte_s", written->rate_gbyte_s > 0 ? written->rate_gbyte_s : (double)NAN);
-    write_values(json, all, link);
     json_object_end(json);
 }
 
@@ -209,7 +177,12 @@ static void write_json(FILE *file, const struct collection *all, const char *gro
     json_key_text(&json, "group", group_name);
     json_key_text(&json, "summary", all->group->summary);
     json_key_double(&json, "seconds", all->seconds);
-    write_units(&json, all->group);
+    json_key_object(&json, "units");
+    for (int i = 0; i < all->group->counter_count; i++)
+        json_key_text(&json, all->group->counters[i].name, all->group->counters[i].unit);
+    for (int i = 0; i < all->group->metric_count; i++)
+        json_key_text(&json, all->group->metrics[i].name, all->group->metrics[i].unit);
+    json_object_end(&json);
     json_key_array(&json, "leaders");
     for (int leader = 0; leader < all->leaders; leader++) {
         json_object(&json);
@@ -240,26 +213,24 @@ static void close_written(FILE *file, const char *path, struct problem *problem)
         problem_set(problem, "counters: %s: cannot be written", path);
 }
 
-static void write_both(const struct collection *all, const char *group_name, const char *output,
-                       const char *json, struct problem *problem) {
-    FILE *text = output ? open_for_writing(output, problem) : stdout;
-    if (text)
-        print_text(text, all);
-    if (text && output)
-        close_written(text, output, problem);
-    FILE *document = json ? open_for_writing(json, problem) : NULL;
-    if (document) {
-        write_json(document, all, group_name);
-        close_written(document, json, problem);
-    }
-}
-
 void counter_report(MPI_Comm leaders, const struct counter_share *share, const char *group_name,
                     const char *output, const char *json, struct problem *problem) {
     int rank = 0;
     struct collection all = collect(leaders, share);
     MPI_CHECK(MPI_Comm_rank(leaders, &rank));
-    if (rank == 0)
-        write_both(&all, group_name, output, json, problem);
-    free_collection(&all);
+    if (rank == 0) {
+        FILE *text = output ? open_for_writing(output, problem) : stdout;
+        if (text)
+            print_text(text, &all);
+        if (text && output)
+            close_written(text, output, problem);
+        FILE *document = json ? open_for_writing(json, problem) : NULL;
+        if (document) {
+            write_json(document, &all, group_name);
+            close_written(document, json, problem);
+        }
+    }
+    free(all.headings);
+    free(all.link);
+    free(all.differences);
 }

@@ -24,13 +24,6 @@ static size_t face_cells(const struct face_shape *shape) {
     return shape->blocks * shape->length;
 }
 
-static void fold(struct face_shape *shape, size_t limit_bytes) {
-    size_t limit = larger(limit_bytes / sizeof(double), LINE_CELLS * face_cells(shape));
-    shape->rows = smaller(shape->blocks, larger(1, limit / shape->stride));
-    size_t passes = (shape->blocks + shape->rows - 1) / shape->rows;
-    shape->pitch = passes > 1 ? shape->stride / passes : 0;
-}
-
 /* Returns the shape of the doubles sent to the neighbour at `step` (-1, 0 or 1 along each dimension), for an
  * array of these cells with `values` doubles each, folded to about limit_bytes if longer. A block spans the
  * dimensions before the first one with a step, and repeats over the dimensions after it. */
@@ -47,7 +40,10 @@ static struct face_shape shape_of(const struct extents *cells, size_t values, co
             shape.blocks *= cells->length[d];
         else if (shape.blocks == 1)
             shape.stride *= cells->length[d];
-    fold(&shape, limit_bytes);
+    size_t limit = larger(limit_bytes / sizeof(double), LINE_CELLS * face_cells(&shape));
+    shape.rows = smaller(shape.blocks, larger(1, limit / shape.stride));
+    size_t passes = (shape.blocks + shape.rows - 1) / shape.rows;
+    shape.pitch = passes > 1 ? shape.stride / passes : 0;
     return shape;
 }
 
@@ -80,17 +76,13 @@ static void copy_rows(const struct memory *memory, size_t rows, size_t length, c
 }
 
 #ifdef RAILYARD_HOST_FROM_MPI
-static double core_byte_s(void) {
-    const char *text = getenv("RAILYARD_CORE_GBYTE_S");
-    return text ? 1e9 * strtod(text, NULL) : 0;
-}
-
 /* Waits for the time that packing or unpacking the face takes: one pass over its cache lines and one over its
  * cells. */
 static void pass_copytime(const struct face_shape *shape) {
     size_t lines = shape->blocks * ((shape->length + LINE_CELLS - 1) / LINE_CELLS);
     double bytes = (double)((lines * LINE_CELLS + shape->blocks * shape->length) * sizeof(double));
-    double rate_byte_s = core_byte_s();
+    const char *text = getenv("RAILYARD_CORE_GBYTE_S");
+    double rate_byte_s = text ? 1e9 * strtod(text, NULL) : 0;
     if (!(rate_byte_s > 0))
         return;
     idle_sleep(bytes / rate_byte_s); /* smpicc makes it pass in simulated time */
@@ -242,35 +234,28 @@ static void face_name(const struct face *face, char *name) {
     *name = '\0';
 }
 
-/* In test builds: flips a bit of the last ghost cell of the first face, like a corrupting link. */
-static void corrupt_if_asked(const struct face *face, int f, double *ghost) {
-    if (f == 0)
-        payload_test_fault(&ghost[face_offset(&face->shape, (size_t)face->cells - 1)], sizeof(double),
-                           check_rank());
-}
-
-static void check_face(const struct face *face, const double *ghost, uint64_t key, struct problem *problem) {
-    char name[2 * PARSE_DIMENSIONS_MAX + 1];
-    face_name(face, name);
-    for (size_t i = 0; i < (size_t)face->cells && !problem_is_set(problem); i++) {
-        uint64_t expected = payload_bits(payload_double(key, i));
-        uint64_t found = payload_bits(ghost[face_offset(&face->shape, i)]);
-        if (expected != found)
-            problem_set(problem,
-                        "data are wrong, no rate is printed: rank %d, face %s, cell %zu: expected %016llx, "
-                        "found %016llx",
-                        check_rank(), name, i, (unsigned long long)expected, (unsigned long long)found);
-    }
-}
-
 void faces_check(struct faces *faces, uint64_t seed, int round, bool own, struct problem *problem) {
     for (int f = 0; f < faces->count; f++) {
         struct face *face = &faces->face[f];
         uint64_t key = own ? face_key(seed, round, check_rank(), f)
                            : face_key(seed, round, face->neighbour, faces_opposite(f));
         double *ghost = memory_get(faces->memory, face->ghost, face_extent(&face->shape) * sizeof(double));
-        corrupt_if_asked(face, f, ghost);
-        check_face(face, ghost, key, problem);
+        /* In test builds: flips a bit of the last ghost cell of the first face, like a corrupting link. */
+        if (f == 0)
+            payload_test_fault(&ghost[face_offset(&face->shape, (size_t)face->cells - 1)], sizeof(double),
+                               check_rank());
+        char name[2 * PARSE_DIMENSIONS_MAX + 1];
+        face_name(face, name);
+        for (size_t i = 0; i < (size_t)face->cells && !problem_is_set(problem); i++) {
+            uint64_t expected = payload_bits(payload_double(key, i));
+            uint64_t found = payload_bits(ghost[face_offset(&face->shape, i)]);
+            if (expected != found)
+                problem_set(
+                    problem,
+                    "data are wrong, no rate is printed: rank %d, face %s, cell %zu: expected %016llx, "
+                    "found %016llx",
+                    check_rank(), name, i, (unsigned long long)expected, (unsigned long long)found);
+        }
         memory_drop(faces->memory, face->ghost, ghost);
     }
 }

@@ -31,13 +31,6 @@ static void coordinate_of(const struct extents *extents, size_t index, size_t *c
     }
 }
 
-static size_t row_major_index(const struct extents *extents, const size_t *coordinate) {
-    size_t index = 0;
-    for (int d = 0; d < extents->count; d++)
-        index = index * extents->length[d] + coordinate[d];
-    return index;
-}
-
 static size_t column_major_index(const struct extents *extents, const size_t *coordinate) {
     size_t index = 0;
     for (int d = extents->count - 1; d >= 0; d--)
@@ -53,15 +46,6 @@ static void find_position(struct grid *grid) {
     int rank = check_rank();
     while (grid->rank_at[grid->position] != rank)
         grid->position++;
-}
-
-static void fill_by_index(const struct extents *extents, enum grid_order order, struct grid *grid) {
-    size_t coordinate[PARSE_DIMENSIONS_MAX];
-    for (size_t index = 0; index < grid_size(extents); index++) {
-        coordinate_of(extents, index, coordinate);
-        grid->rank_at[index] =
-            (int)(order == GRID_COLUMN_MAJOR ? column_major_index(extents, coordinate) : index);
-    }
 }
 
 /* The library's own communicator of the grid; its ranks are row-major indices. */
@@ -106,29 +90,18 @@ static void fill_by_mpi(MPI_Comm comm, struct grid *grid) {
 
 void grid_fill(const struct extents *extents, enum grid_order order, struct grid *grid) {
     grid_start(extents, grid);
-    fill_by_index(extents, order, grid);
+    size_t coordinate[PARSE_DIMENSIONS_MAX];
+    for (size_t index = 0; index < grid_size(extents); index++) {
+        coordinate_of(extents, index, coordinate);
+        grid->rank_at[index] =
+            (int)(order == GRID_COLUMN_MAJOR ? column_major_index(extents, coordinate) : index);
+    }
     if (order == GRID_MPI_CART)
         fill_by_mpi(cart(extents), grid);
     else if (order == GRID_MPI_DIST_GRAPH)
         fill_by_mpi(dist_graph(extents, grid), grid);
     grid->position = 0;
     find_position(grid);
-}
-
-/* Reads one rank into the map; sets a problem if it is not a rank or appears twice. */
-static void read_entry(const char *line, int number, const char *path, bool *seen, int *entry,
-                       struct problem *problem) {
-    uint64_t rank = 0;
-    int ranks = check_ranks();
-    if (!parse_number(line, &rank) || rank >= (uint64_t)ranks)
-        problem_set(problem, "--rank-map %s: line %d: %s is not a rank; expected 0 to %d, each once", path,
-                    number, line, ranks - 1);
-    else if (seen[rank])
-        problem_set(problem, "--rank-map %s: line %d: rank %s is listed twice; expected 0 to %d, each once",
-                    path, number, line, ranks - 1);
-    else
-        seen[rank] = true;
-    *entry = (int)rank;
 }
 
 static void read_entries(char *text, const char *path, struct grid *grid, struct problem *problem) {
@@ -138,10 +111,23 @@ static void read_entries(char *text, const char *path, struct grid *grid, struct
     int entries = 0;
     char *line;
     while (!problem_is_set(problem) && (line = textfile_line(&text, &number)) != NULL)
-        if (entries == ranks)
+        if (entries == ranks) {
             problem_set(problem, "--rank-map %s: line %d: more than %d ranks", path, number, ranks);
-        else
-            read_entry(line, number, path, seen, &grid->rank_at[entries++], problem);
+        } else {
+            /* Reads one rank into the map; sets a problem if it is not a rank or appears twice. */
+            int *entry = &grid->rank_at[entries++];
+            uint64_t rank = 0;
+            if (!parse_number(line, &rank) || rank >= (uint64_t)ranks)
+                problem_set(problem, "--rank-map %s: line %d: %s is not a rank; expected 0 to %d, each once",
+                            path, number, line, ranks - 1);
+            else if (seen[rank])
+                problem_set(problem,
+                            "--rank-map %s: line %d: rank %s is listed twice; expected 0 to %d, each once",
+                            path, number, line, ranks - 1);
+            else
+                seen[rank] = true;
+            *entry = (int)rank;
+        }
     if (entries < ranks)
         problem_set(problem, "--rank-map %s: %d ranks; expected 0 to %d, each once", path, entries,
                     ranks - 1);
@@ -165,7 +151,10 @@ int grid_neighbour(const struct grid *grid, const int *step) {
         size_t length = grid->extents.length[d];
         coordinate[d] = (coordinate[d] + (step[d] < 0 ? length - 1 : (size_t)step[d])) % length;
     }
-    return grid->rank_at[row_major_index(&grid->extents, coordinate)];
+    size_t index = 0;
+    for (int d = 0; d < grid->extents.count; d++)
+        index = index * grid->extents.length[d] + coordinate[d];
+    return grid->rank_at[index];
 }
 
 void grid_free(struct grid *grid) {

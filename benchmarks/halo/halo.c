@@ -82,25 +82,6 @@ static const struct option_row rows[] = {
     ROW_JSON(FIELD(sampling.json)),
 };
 
-static void check_conflicts(const struct halo_config *config, const struct options_given *given,
-                            struct problem *problem) {
-    if (options_given(given, "rank-map") && options_given(given, "order"))
-        problem_set(problem, "--rank-map %s: excludes --order; expected one of them", config->rank_map);
-    if (config->preset && options_given(given, "cells"))
-        problem_set(problem, "--preset %s: excludes --cells; expected one of them", config->preset->name);
-    if (config->preset && options_given(given, "dimensions") &&
-        config->dimensions != config->preset->dimensions)
-        problem_set(problem, "--dimensions %d: --preset %s has %d", config->dimensions, config->preset->name,
-                    config->preset->dimensions);
-}
-
-static void settle_preset(struct halo_config *config) {
-    if (!config->preset)
-        return;
-    config->dimensions = config->preset->dimensions;
-    config->cells = (struct extents){.count = 1, .length = {config->preset->cells}};
-}
-
 static void settle_grid(struct halo_config *config, bool dimensions_fixed, struct problem *problem) {
     char text[EXTENTS_TEXT_BYTES];
     int ranks = check_ranks();
@@ -125,7 +106,21 @@ static size_t cells_of_face(const struct extents *cells, int dimension) {
     return product;
 }
 
-static void settle_cells(struct halo_config *config, struct problem *problem) {
+static void settle(void *configuration, const struct options_given *given, struct problem *problem) {
+    struct halo_config *config = configuration;
+    if (options_given(given, "rank-map") && options_given(given, "order"))
+        problem_set(problem, "--rank-map %s: excludes --order; expected one of them", config->rank_map);
+    if (config->preset && options_given(given, "cells"))
+        problem_set(problem, "--preset %s: excludes --cells; expected one of them", config->preset->name);
+    if (config->preset && options_given(given, "dimensions") &&
+        config->dimensions != config->preset->dimensions)
+        problem_set(problem, "--dimensions %d: --preset %s has %d", config->dimensions, config->preset->name,
+                    config->preset->dimensions);
+    if (config->preset) {
+        config->dimensions = config->preset->dimensions;
+        config->cells = (struct extents){.count = 1, .length = {config->preset->cells}};
+    }
+    settle_grid(config, options_given(given, "dimensions") || config->preset, problem);
     char text[EXTENTS_TEXT_BYTES];
     extents_text(&config->cells, text);
     if (config->cells.count != 1 && config->cells.count != config->dimensions)
@@ -137,14 +132,6 @@ static void settle_cells(struct halo_config *config, struct problem *problem) {
     for (int d = 0; d < config->dimensions; d++)
         if (cells_of_face(&config->cells, d) * (size_t)config->values > INT_MAX)
             problem_set(problem, "--cells %s: a face has more than %d doubles", text, INT_MAX);
-}
-
-static void settle(void *configuration, const struct options_given *given, struct problem *problem) {
-    struct halo_config *config = configuration;
-    check_conflicts(config, given, problem);
-    settle_preset(config);
-    settle_grid(config, options_given(given, "dimensions") || config->preset, problem);
-    settle_cells(config, problem);
     memory_open(&config->memory, problem);
 }
 
@@ -248,37 +235,29 @@ static bool has_fom(const struct halo_variant *variant, int fom) {
     return fom == FOM_ITERATION || (of_packing ? variant->packs : variant->exchanges);
 }
 
-/* Stores one repeat of this rank, in microseconds. */
-static void keep_times(const struct halo_times *times, const struct samples *samples, int repeat) {
-    samples->of_fom[FOM_ITERATION][repeat] = 1e6 * times->iteration;
-    samples->of_fom[FOM_PACK][repeat] = 1e6 * times->pack;
-    samples->of_fom[FOM_UNPACK][repeat] = 1e6 * times->unpack;
-    samples->of_fom[FOM_EXCHANGE][repeat] = 1e6 * (times->iteration - times->pack - times->unpack);
-    samples->of_fom[FOM_WAIT][repeat] = 1e6 * times->wait;
-}
-
-/* Collective. Returns when all ranks begin. */
-static void begin_together(struct halo *halo) {
-    double most[] = {-halo->starter.margin_s, halo->sample_s};
-    if (halo->starter.start == START_CLOCK) {
-        MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_DOUBLE, MPI_MAX, halo->by_position));
-        starter_fit(&halo->starter, -most[0]);
-    }
-    (void)starter_begin(&halo->starter, late_share * most[1], &halo->late_s);
-}
-
 /* Collective. Runs one iteration of each variant in turn; returns this rank's seconds for all of them. */
 static double measure_repeat(struct halo *halo, struct samples *samples, int repeat) {
     double seconds = 0;
     for (int v = 0; v < HALO_VARIANTS; v++) {
         if (!halo->config.variants[v])
             continue;
-        begin_together(halo);
+        double most[] = {-halo->starter.margin_s, halo->sample_s};
+        if (halo->starter.start == START_CLOCK) {
+            MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_DOUBLE, MPI_MAX, halo->by_position));
+            starter_fit(&halo->starter, -most[0]);
+        }
+        (void)starter_begin(&halo->starter, late_share * most[1], &halo->late_s);
         struct halo_times times = halo_iterate(&halo_variants[v], &halo->exchanges[v]);
         times.iteration += fmax(0, halo->late_s);
         halo->sample_s = times.iteration;
-        if (repeat >= 0)
-            keep_times(&times, &samples[v], repeat);
+        if (repeat >= 0) {
+            /* Stores one repeat of this rank, in microseconds. */
+            samples[v].of_fom[FOM_ITERATION][repeat] = 1e6 * times.iteration;
+            samples[v].of_fom[FOM_PACK][repeat] = 1e6 * times.pack;
+            samples[v].of_fom[FOM_UNPACK][repeat] = 1e6 * times.unpack;
+            samples[v].of_fom[FOM_EXCHANGE][repeat] = 1e6 * (times.iteration - times.pack - times.unpack);
+            samples[v].of_fom[FOM_WAIT][repeat] = 1e6 * times.wait;
+        }
         seconds += times.iteration;
     }
     return seconds;
@@ -290,19 +269,6 @@ static void warm_up(struct halo *halo) {
     double seconds = 0;
     for (int i = 0; i < sampling->warmups || (seconds < sampling->warmup_s && i < SAMPLES_MOST); i++)
         seconds = sampling_longest(seconds + measure_repeat(halo, NULL, -1));
-}
-
-/* Replaces each repeat by its maximum over ranks, on rank 0. */
-static void reduce_times(double *samples, int repeats) {
-    double *largest = check_alloc((size_t)repeats, sizeof *largest);
-    MPI_CHECK(MPI_Reduce(samples, largest, repeats, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD));
-    memcpy(samples, largest, (size_t)repeats * sizeof *samples);
-    free(largest);
-}
-
-static void fill_bandwidths(const struct samples *samples, int repeats, size_t bytes) {
-    for (int i = 0; i < repeats; i++)
-        samples->of_fom[FOM_BANDWIDTH][i] = (double)bytes / (samples->of_fom[FOM_ITERATION][i] * 1e3);
 }
 
 /* Labels the series with the variant if several are measured. */
@@ -319,9 +285,16 @@ static struct series variant_series(const struct halo *halo, int v, int fom, dou
 /* Collective. Adds the series of one variant; only those of rank 0 are used. */
 static void add_series(const struct halo *halo, int v, struct samples *samples, struct series_list *list) {
     int repeats = halo->samples;
-    for (int fom = 0; fom < FOM_BANDWIDTH; fom++)
-        reduce_times(samples->of_fom[fom], repeats);
-    fill_bandwidths(samples, repeats, faces_exchanged_bytes(&halo->faces));
+    for (int fom = 0; fom < FOM_BANDWIDTH; fom++) {
+        /* Replaces each repeat by its maximum over ranks, on rank 0. */
+        double *largest = check_alloc((size_t)repeats, sizeof *largest);
+        MPI_CHECK(MPI_Reduce(samples->of_fom[fom], largest, repeats, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD));
+        memcpy(samples->of_fom[fom], largest, (size_t)repeats * sizeof *samples->of_fom[fom]);
+        free(largest);
+    }
+    for (int i = 0; i < repeats; i++)
+        samples->of_fom[FOM_BANDWIDTH][i] =
+            (double)faces_exchanged_bytes(&halo->faces) / (samples->of_fom[FOM_ITERATION][i] * 1e3);
     for (int fom = 0; fom < FOMS; fom++)
         if (has_fom(&halo_variants[v], fom))
             series_add(list, variant_series(halo, v, fom, samples->of_fom[fom]));
@@ -367,25 +340,6 @@ static bool is_folded(const struct halo *halo, int dimension) {
     return shape->rows < shape->blocks;
 }
 
-static void write_faces(struct json *json, const struct halo *halo) {
-    json_key_array(json, "face_bytes");
-    for (int d = 0; d < halo->config.dimensions; d++)
-        json_integer(json, (int64_t)faces_bytes(&halo->faces, d));
-    json_array_end(json);
-    json_key_array(json, "face_folded");
-    for (int d = 0; d < halo->config.dimensions; d++)
-        json_bool(json, is_folded(halo, d));
-    json_array_end(json);
-}
-
-static void write_variants(struct json *json, const bool *chosen) {
-    json_key_array(json, "variants");
-    for (int v = 0; v < HALO_VARIANTS; v++)
-        if (chosen[v])
-            json_text(json, halo_variants[v].name);
-    json_array_end(json);
-}
-
 static void write_parameters(struct json *json, const void *state) {
     const struct halo *halo = state;
     const struct halo_config *config = &halo->config;
@@ -396,11 +350,22 @@ static void write_parameters(struct json *json, const void *state) {
     parameters_extents(json, "cells", &config->cells);
     json_key_integer(json, "values", config->values);
     json_key_text(json, "preset", config->preset ? config->preset->name : NULL);
-    write_faces(json, halo);
+    json_key_array(json, "face_bytes");
+    for (int d = 0; d < halo->config.dimensions; d++)
+        json_integer(json, (int64_t)faces_bytes(&halo->faces, d));
+    json_array_end(json);
+    json_key_array(json, "face_folded");
+    for (int d = 0; d < halo->config.dimensions; d++)
+        json_bool(json, is_folded(halo, d));
+    json_array_end(json);
     json_key_integer(json, "face_memory_bytes", (int64_t)config->face_memory);
     json_key_integer(json, "exchanged_bytes", (int64_t)faces_exchanged_bytes(&halo->faces));
     json_key_integer(json, "own_bytes", (int64_t)faces_own_bytes(&halo->faces));
-    write_variants(json, config->variants);
+    json_key_array(json, "variants");
+    for (int v = 0; v < HALO_VARIANTS; v++)
+        if (config->variants[v])
+            json_text(json, halo_variants[v].name);
+    json_array_end(json);
     json_key_text(json, "stencil", stencils[config->full_stencil]);
     json_key_integer(json, "neighbours", halo->faces.count);
     json_key_text(json, "memory", memory_name(&config->memory));
@@ -409,7 +374,13 @@ static void write_parameters(struct json *json, const void *state) {
     parameters_times(json, &config->sampling);
 }
 
-static void print_faces(const struct halo *halo) {
+static void print_heading(const void *state) {
+    const struct halo *halo = state;
+    char text[EXTENTS_TEXT_BYTES];
+    extents_text(&halo->config.grid, text);
+    (void)printf(", grid %s, %s\n", text, order_name(&halo->config));
+    extents_text(&halo->config.cells, text);
+    (void)printf("cells %s of 8 B per rank; faces ", text);
     char size[SIZE_TEXT_BYTES];
     for (int d = 0; d < halo->config.dimensions; d++) {
         table_size(faces_bytes(&halo->faces, d), size);
@@ -425,16 +396,6 @@ static void print_faces(const struct halo *halo) {
         (void)printf(", %s of it to itself", size);
     }
     (void)printf("\n");
-}
-
-static void print_heading(const void *state) {
-    const struct halo *halo = state;
-    char text[EXTENTS_TEXT_BYTES];
-    extents_text(&halo->config.grid, text);
-    (void)printf(", grid %s, %s\n", text, order_name(&halo->config));
-    extents_text(&halo->config.cells, text);
-    (void)printf("cells %s of 8 B per rank; faces ", text);
-    print_faces(halo);
     (void)printf("every ghost cell verified; start by %s; times are the maximum over ranks\n\n",
                  start_names[halo->starter.start]);
 }

@@ -89,22 +89,6 @@ static double timed_work(uint64_t steps) {
     return clock_now_s() - start_s;
 }
 
-/* Collective. Returns the steps per quantum: the minimum over ranks, so that no quantum is longer than
- * requested. */
-static uint64_t calibrate(double quantum_s) {
-    uint64_t steps = 1000;
-    double shortest_s = 0;
-    while (shortest_s < quantum_s / 4 && steps < UINT64_MAX / 4) {
-        steps *= 2;
-        shortest_s = timed_work(steps);
-    }
-    for (int i = 0; i < TRIALS; i++)
-        shortest_s = fmin(shortest_s, timed_work(steps));
-    steps = (uint64_t)fmax(1, (double)steps * quantum_s / fmax(shortest_s, 1e-9));
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &steps, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD));
-    return steps;
-}
-
 static uint64_t allreduced(uint64_t word) {
     uint64_t sum = 0;
     MPI_CHECK(MPI_Allreduce(&word, &sum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD));
@@ -123,7 +107,17 @@ static void verify(void *state, struct problem *problem) {
 
 static bool prepare(void *state) {
     struct noise *noise = state;
-    noise->steps = calibrate(noise->config.quantum_s);
+    uint64_t steps = 1000;
+    double shortest_s = 0;
+    while (shortest_s < noise->config.quantum_s / 4 && steps < UINT64_MAX / 4) {
+        steps *= 2;
+        shortest_s = timed_work(steps);
+    }
+    for (int i = 0; i < TRIALS; i++)
+        shortest_s = fmin(shortest_s, timed_work(steps));
+    steps = (uint64_t)fmax(1, (double)steps * noise->config.quantum_s / fmax(shortest_s, 1e-9));
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &steps, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD));
+    noise->steps = steps;
     return true;
 }
 
@@ -164,29 +158,6 @@ static double reduced(double value, MPI_Op op) {
     return result;
 }
 
-/* Collective. Measures one repeat. The delay is the time of an iteration beyond the allreduce and the slowest
- * core's undisturbed quantum. */
-static void measure_repeat(struct noise *noise, int repeat) {
-    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
-    struct quanta quanta = measure_quanta(noise);
-    double own_delay_s = quanta.mean_s - quanta.shortest_s;
-    double mean_delay_s = reduced(own_delay_s, MPI_SUM) / check_ranks();
-    double allreduce_s = reduced(measure_allreduces(noise, 0), MPI_MAX);
-    double iteration_s = reduced(measure_allreduces(noise, noise->steps), MPI_MAX);
-    double delay_s = iteration_s - allreduce_s - reduced(quanta.shortest_s, MPI_MAX);
-    double percent = 100 * own_delay_s / quanta.shortest_s;
-    noise->own_percent[repeat] = percent;
-    noise->of_fom[QUANTUM][repeat] = 1e6 * reduced(quanta.shortest_s, MPI_MIN);
-    noise->of_fom[MEAN_NOISE][repeat] = reduced(percent, MPI_SUM) / check_ranks();
-    noise->of_fom[WORST_NOISE][repeat] = reduced(percent, MPI_MAX);
-    noise->of_fom[LONGEST_DELAY][repeat] = 1e6 * reduced(quanta.longest_s - quanta.shortest_s, MPI_MAX);
-    noise->of_fom[ALLREDUCE][repeat] = 1e6 * allreduce_s;
-    noise->of_fom[ITERATION][repeat] = 1e6 * iteration_s;
-    noise->of_fom[DELAY][repeat] = 1e6 * fmax(0, delay_s);
-    noise->of_fom[AMPLIFICATION][repeat] =
-        100 * fmax(0, delay_s) / fmax(mean_delay_s, clock_tick_s() + 1e-12);
-}
-
 static void measure_repeats(struct noise *noise, struct series_list *list) {
     int repeats = noise->config.repeats;
     for (int fom = 0; fom < FOMS; fom++)
@@ -195,7 +166,26 @@ static void measure_repeats(struct noise *noise, struct series_list *list) {
     (void)measure_allreduces(noise, noise->steps); /* untimed */
     for (int repeat = 0; repeat < repeats; repeat++) {
         series_begin_repeat(list, clock_date_s());
-        measure_repeat(noise, repeat);
+        /* Measures one repeat. The delay is the time of an iteration beyond the allreduce and the slowest
+         * core's undisturbed quantum. */
+        MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+        struct quanta quanta = measure_quanta(noise);
+        double own_delay_s = quanta.mean_s - quanta.shortest_s;
+        double mean_delay_s = reduced(own_delay_s, MPI_SUM) / check_ranks();
+        double allreduce_s = reduced(measure_allreduces(noise, 0), MPI_MAX);
+        double iteration_s = reduced(measure_allreduces(noise, noise->steps), MPI_MAX);
+        double delay_s = iteration_s - allreduce_s - reduced(quanta.shortest_s, MPI_MAX);
+        double percent = 100 * own_delay_s / quanta.shortest_s;
+        noise->own_percent[repeat] = percent;
+        noise->of_fom[QUANTUM][repeat] = 1e6 * reduced(quanta.shortest_s, MPI_MIN);
+        noise->of_fom[MEAN_NOISE][repeat] = reduced(percent, MPI_SUM) / check_ranks();
+        noise->of_fom[WORST_NOISE][repeat] = reduced(percent, MPI_MAX);
+        noise->of_fom[LONGEST_DELAY][repeat] = 1e6 * reduced(quanta.longest_s - quanta.shortest_s, MPI_MAX);
+        noise->of_fom[ALLREDUCE][repeat] = 1e6 * allreduce_s;
+        noise->of_fom[ITERATION][repeat] = 1e6 * iteration_s;
+        noise->of_fom[DELAY][repeat] = 1e6 * fmax(0, delay_s);
+        noise->of_fom[AMPLIFICATION][repeat] =
+            100 * fmax(0, delay_s) / fmax(mean_delay_s, clock_tick_s() + 1e-12);
     }
     if (check_ranks() > DETAIL_RANKS)
         return;
@@ -205,25 +195,21 @@ static void measure_repeats(struct noise *noise, struct series_list *list) {
                          MPI_COMM_WORLD));
 }
 
-static void add_series(const struct noise *noise, const struct evidence_list *evidence,
-                       struct series_list *list) {
-    int repeats = noise->config.repeats;
-    for (int fom = 0; fom < FOMS; fom++)
-        series_add_copy(list, (struct series){.fom = foms[fom], .count = repeats}, noise->of_fom[fom]);
-    for (int rank = 0; noise->of_rank && rank < evidence->ranks; rank++) {
-        struct series series = {
-            .fom = {"rank_noise_percent", "%", BETTER_NEITHER}, .count = repeats, .detail = true};
-        series_label(&series, "rank", NULL, rank);
-        series_label(&series, "host", evidence_host_of(evidence, rank), 0);
-        series_add_copy(list, series, noise->of_rank + (size_t)rank * (size_t)repeats);
-    }
-}
-
 static int measure(void *state, const struct evidence_list *evidence, struct series_list *list) {
     struct noise *noise = state;
     measure_repeats(noise, list);
-    if (check_rank() == 0)
-        add_series(noise, evidence, list);
+    if (check_rank() == 0) {
+        int repeats = noise->config.repeats;
+        for (int fom = 0; fom < FOMS; fom++)
+            series_add_copy(list, (struct series){.fom = foms[fom], .count = repeats}, noise->of_fom[fom]);
+        for (int rank = 0; noise->of_rank && rank < evidence->ranks; rank++) {
+            struct series series = {
+                .fom = {"rank_noise_percent", "%", BETTER_NEITHER}, .count = repeats, .detail = true};
+            series_label(&series, "rank", NULL, rank);
+            series_label(&series, "host", evidence_host_of(evidence, rank), 0);
+            series_add_copy(list, series, noise->of_rank + (size_t)rank * (size_t)repeats);
+        }
+    }
     return EXIT_SUCCESS;
 }
 

@@ -53,21 +53,6 @@ static int class_of(uint64_t bytes) {
     return class;
 }
 
-static void totals_add(struct totals *totals, uint64_t bytes) {
-    int class = class_of(bytes);
-    totals->messages[class]++;
-    totals->bytes[class] += bytes;
-}
-
-static struct sum sum_of(const struct totals *totals) {
-    struct sum sum = {0};
-    for (int class = 0; class < CLASSES; class ++) {
-        sum.messages += totals->messages[class];
-        sum.bytes += totals->bytes[class];
-    }
-    return sum;
-}
-
 static void write_row(struct json *json, const char *name, uint64_t value, uint64_t messages,
                       uint64_t bytes) {
     json_object(json);
@@ -75,11 +60,6 @@ static void write_row(struct json *json, const char *name, uint64_t value, uint6
     json_key_unsigned(json, "messages", messages);
     json_key_unsigned(json, "bytes", bytes);
     json_object_end(json);
-}
-
-/* The largest size of a class. */
-static uint64_t largest_of(int class) {
-    return class == 0 ? 0 : UINT64_MAX >> (CLASSES - 1 - class);
 }
 
 static void write_document(FILE *file, const void *written) {
@@ -95,8 +75,8 @@ static void write_document(FILE *file, const void *written) {
     json_key_array(&json, "sizes");
     for (int class = 0; class < CLASSES; class ++)
         if (document->all.messages[class] > 0)
-            write_row(&json, "size_bytes", largest_of(class), document->all.messages[class],
-                      document->all.bytes[class]);
+            write_row(&json, "size_bytes", class == 0 ? 0 : UINT64_MAX >> (CLASSES - 1 - class),
+                      document->all.messages[class], document->all.bytes[class]);
     json_array_end(&json);
     json_object_end(&json);
 }
@@ -105,7 +85,11 @@ static void write_document(FILE *file, const void *written) {
 static bool gather(const struct totals *totals, struct document *document) {
     const int of_sum = sizeof(struct sum) / sizeof(uint64_t);
     const int of_totals = sizeof *totals / sizeof(uint64_t);
-    struct sum own = sum_of(totals);
+    struct sum own = {0};
+    for (int class = 0; class < CLASSES; class ++) {
+        own.messages += totals->messages[class];
+        own.bytes += totals->bytes[class];
+    }
     return PMPI_Gather(&own, of_sum, MPI_UINT64_T, document->of_rank, of_sum, MPI_UINT64_T, 0,
                        MPI_COMM_WORLD) == MPI_SUCCESS &&
            PMPI_Reduce(totals, &document->all, of_totals, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD) ==
@@ -168,8 +152,11 @@ static void count_starts(int count, const MPI_Request *requests) {
     (void)pthread_mutex_lock(&state.lock);
     for (int i = 0; i < count; i++) {
         uint64_t bytes = 0;
-        if (requests_find(&state.requests, requests[i], &bytes))
-            totals_add(&state.totals, bytes);
+        if (requests_find(&state.requests, requests[i], &bytes)) {
+            int class = class_of(bytes);
+            state.totals.messages[class]++;
+            state.totals.bytes[class] += bytes;
+        }
     }
     (void)pthread_mutex_unlock(&state.lock);
 }

@@ -79,22 +79,18 @@ static int slots_of(const struct engine_config *config, int ends, size_t bytes) 
     return most < (size_t)config->window ? (int)most : config->window;
 }
 
-static size_t incoming_bytes(const struct engine_config *config, int ends) {
+static void add_end(struct engine *engine, int ends, int peer, bool leads) {
+    const struct engine_config *config = engine->config;
+    struct end *end = &engine->ends[engine->end_count++];
+    *end = (struct end){
+        .peer = peer, .leads = leads, .reverse = leads == (check_rank() > peer), .loose = MPI_REQUEST_NULL};
     size_t most = 0;
     for (int i = 0; i < config->points.sizes.count; i++) {
         size_t bytes = config->points.sizes.value[i];
         size_t needed = bytes * (size_t)slots_of(config, ends, bytes);
         most = needed > most ? needed : most;
     }
-    return most;
-}
-
-static void add_end(struct engine *engine, int ends, int peer, bool leads) {
-    const struct engine_config *config = engine->config;
-    struct end *end = &engine->ends[engine->end_count++];
-    *end = (struct end){
-        .peer = peer, .leads = leads, .reverse = leads == (check_rank() > peer), .loose = MPI_REQUEST_NULL};
-    end->incoming = memory_alloc(&config->memory, incoming_bytes(config, ends));
+    end->incoming = memory_alloc(&config->memory, most);
     end->requests = check_alloc(2 * (size_t)config->window + 1, sizeof *end->requests);
 }
 
@@ -140,17 +136,6 @@ static enum test test_of(const struct engine *engine) {
     return figures[engine->point.figure].test;
 }
 
-static void post_send(struct engine *engine, struct end *end) {
-    MPI_CHECK(MPI_Isend(engine->outgoing, (int)engine->point.bytes, MPI_BYTE, end->peer,
-                        tag_of(end, TAG_DATA), MPI_COMM_WORLD, &end->requests[end->pending++]));
-}
-
-static void post_receive(struct engine *engine, struct end *end, int message) {
-    char *slot = end->incoming + (size_t)(message % engine->slots) * engine->point.bytes;
-    MPI_CHECK(MPI_Irecv(slot, (int)engine->point.bytes, MPI_BYTE, end->peer, tag_of(end, TAG_DATA),
-                        MPI_COMM_WORLD, &end->requests[end->pending++]));
-}
-
 /* Sends a message without waiting for its completion; the previous one has completed long ago. */
 static void send_loose(struct end *end, const void *data, int bytes, int tag) {
     MPI_CHECK(MPI_Wait(&end->loose, MPI_STATUS_IGNORE));
@@ -171,25 +156,19 @@ static void post_unit(struct engine *engine, struct end *end) {
     int messages = trips ? 1 : engine->config->window;
     end->pending = 0;
     if (both || !end->leads)
-        for (int i = 0; i < messages; i++)
-            post_receive(engine, end, i);
+        for (int i = 0; i < messages; i++) {
+            char *slot = end->incoming + (size_t)(i % engine->slots) * engine->point.bytes;
+            MPI_CHECK(MPI_Irecv(slot, (int)engine->point.bytes, MPI_BYTE, end->peer, tag_of(end, TAG_DATA),
+                                MPI_COMM_WORLD, &end->requests[end->pending++]));
+        }
     send_ready(end);
     if (end->leads || test_of(engine) == BIBANDWIDTH)
         for (int i = 0; i < messages; i++)
-            post_send(engine, end);
+            MPI_CHECK(MPI_Isend(engine->outgoing, (int)engine->point.bytes, MPI_BYTE, end->peer,
+                                tag_of(end, TAG_DATA), MPI_COMM_WORLD, &end->requests[end->pending++]));
     if (end->leads && !both)
         MPI_CHECK(MPI_Irecv(NULL, 0, MPI_BYTE, end->peer, tag_of(end, TAG_ANSWER), MPI_COMM_WORLD,
                             &end->requests[end->pending++]));
-}
-
-/* The follower's part after the messages of a unit have come. */
-static void answer_unit(struct engine *engine, struct end *end) {
-    if (end->leads || test_of(engine) == BIBANDWIDTH)
-        return;
-    if (has_trips(test_of(engine)))
-        send_loose(end, engine->outgoing, (int)engine->point.bytes, TAG_DATA);
-    else
-        send_loose(end, NULL, 0, TAG_ANSWER);
 }
 
 static bool leads_trips(const struct engine *engine, const struct end *end) {
@@ -256,12 +235,6 @@ static void begin_end(struct engine *engine, struct end *end) {
     send_ready(end);
 }
 
-static void end_timed(struct engine *engine, struct end *end) {
-    end->times.end_s = clock_now_s();
-    if (--engine->timing == 0 && engine->pairs > 1)
-        MPI_CHECK(MPI_Ibarrier(engine->team, &engine->all_finished));
-}
-
 static bool all_have_finished(struct engine *engine) {
     int done = 0;
     if (engine->pairs == 1)
@@ -300,31 +273,27 @@ static void advance_units(struct engine *engine, struct end *end) {
     } else {
         if (leads_trips(engine, end))
             note_trip(engine, end);
-        answer_unit(engine, end);
+        /* The follower's part after the messages of a unit have come. */
+        if (!end->leads && test_of(engine) != BIBANDWIDTH) {
+            if (has_trips(test_of(engine)))
+                send_loose(end, engine->outgoing, (int)engine->point.bytes, TAG_DATA);
+            else
+                send_loose(end, NULL, 0, TAG_ANSWER);
+        }
         if (--end->units_left > 0) {
             post_unit(engine, end);
             return;
         }
     }
-    if (end->step == TIMED)
-        end_timed(engine, end);
+    if (end->step == TIMED) {
+        end->times.end_s = clock_now_s();
+        if (--engine->timing == 0 && engine->pairs > 1)
+            MPI_CHECK(MPI_Ibarrier(engine->team, &engine->all_finished));
+    }
     if (end->leads)
         give_word(engine, end);
     else
         await_word(engine, end);
-}
-
-static void advance(struct engine *engine, struct end *end) {
-    if (end->step == MEET) {
-        end->times.start_s = clock_now_s();
-        start_units(engine, end, TIMED, engine->units);
-    } else if (end->step != WORD) {
-        advance_units(engine, end);
-    } else if (end->grant > 0) {
-        start_units(engine, end, LOAD, end->grant);
-    } else {
-        end->step = FINISHED;
-    }
 }
 
 /* Waits until all requests of an end are done. */
@@ -353,7 +322,16 @@ static void run_sample(struct engine *engine) {
         begin_end(engine, &engine->ends[e]);
     while (left > 0) {
         struct end *end = next_end(engine);
-        advance(engine, end);
+        if (end->step == MEET) {
+            end->times.start_s = clock_now_s();
+            start_units(engine, end, TIMED, engine->units);
+        } else if (end->step != WORD) {
+            advance_units(engine, end);
+        } else if (end->grant > 0) {
+            start_units(engine, end, LOAD, end->grant);
+        } else {
+            end->step = FINISHED;
+        }
         left -= end->step == FINISHED;
     }
     MPI_CHECK(MPI_Wait(&engine->all_finished, MPI_STATUS_IGNORE));
@@ -362,10 +340,6 @@ static void run_sample(struct engine *engine) {
 }
 
 /* ---- data ---- */
-
-static bool receives(const struct engine *engine, const struct end *end) {
-    return !end->leads || has_trips(test_of(engine)) || test_of(engine) == BIBANDWIDTH;
-}
 
 static void clear_incoming(struct engine *engine) {
     const struct memory *memory = &engine->config->memory;
@@ -396,7 +370,7 @@ static void check_end(const struct engine *engine, const struct end *end, struct
 /* Collective over the team. True on all its ranks when what any of them received is right. */
 static bool data_are_right(const struct engine *engine, struct problem *problem) {
     for (int e = 0; e < engine->end_count; e++)
-        if (receives(engine, &engine->ends[e]))
+        if (!engine->ends[e].leads || has_trips(test_of(engine)) || test_of(engine) == BIBANDWIDTH)
             check_end(engine, &engine->ends[e], problem);
     int wrong = problem_is_set(problem);
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, engine->team));
@@ -428,16 +402,6 @@ static double agreed(const struct engine *engine, double seconds) {
     return largest_s;
 }
 
-/* Chooses enough units for all samples together to take the minimum time of a point. */
-static int enough_units(const struct engine *engine, double unit_s) {
-    const struct sampling *sampling = &engine->config->sampling;
-    double sample_s = sampling->min_time_s / sampling->repeats;
-    if (sampling->point_time_s > 0)
-        sample_s = fmin(sample_s, sampling->point_time_s / sampling->repeats);
-    double units = fmin(ceil(sample_s / fmax(unit_s, 1e-9)), UNITS_MAX);
-    return units > least_units(engine) ? (int)units : least_units(engine);
-}
-
 static void make_room_for_trips(struct engine *engine) {
     for (int e = 0; e < engine->end_count && test_of(engine) == TAIL; e++) {
         free(engine->ends[e].trips_s);
@@ -464,28 +428,30 @@ static void warm_up(struct engine *engine) {
         if (sample_s < 1e-3 && sampling->warmup_s > 0 && engine->units < UNITS_MAX / 2)
             engine->units *= 2;
     }
-    engine->units = enough_units(engine, unit_s);
+    /* Enough units for all samples together to take the minimum time of a point. */
+    double sample_s = sampling->min_time_s / sampling->repeats;
+    if (sampling->point_time_s > 0)
+        sample_s = fmin(sample_s, sampling->point_time_s / sampling->repeats);
+    double units = fmin(ceil(sample_s / fmax(unit_s, 1e-9)), UNITS_MAX);
+    engine->units = units > least_units(engine) ? (int)units : least_units(engine);
 }
 
 /* ---- a point ---- */
-
-/* The smallest round trip that the share of all does not exceed. */
-static void note_percentiles(struct end *end, double *percentiles_s) {
-    int index = 0;
-    sampling_sort(end->trips_s, end->trip_count);
-    for (int f = 0; f < FIGURES; f++)
-        if (figures[f].share > 0 && end->trip_count > 0) {
-            int at = (int)ceil(figures[f].share * end->trip_count) - 1;
-            percentiles_s[index++] = end->trips_s[at];
-        }
-}
 
 static void note_sample(struct engine *engine, struct point_times *times, int sample) {
     for (int e = 0; e < engine->end_count; e++) {
         size_t at = (size_t)sample * (size_t)engine->end_count + (size_t)e;
         times->of_end[at] = engine->ends[e].times;
-        if (test_of(engine) == TAIL && engine->ends[e].leads)
-            note_percentiles(&engine->ends[e], &times->percentiles_s[at * PERCENTILES]);
+        if (test_of(engine) == TAIL && engine->ends[e].leads) {
+            /* The smallest round trip that the share of all does not exceed. */
+            int index = 0;
+            sampling_sort(engine->ends[e].trips_s, engine->ends[e].trip_count);
+            for (int f = 0; f < FIGURES; f++)
+                if (figures[f].share > 0 && engine->ends[e].trip_count > 0) {
+                    int place = (int)ceil(figures[f].share * engine->ends[e].trip_count) - 1;
+                    (&times->percentiles_s[at * PERCENTILES])[index++] = engine->ends[e].trips_s[place];
+                }
+        }
     }
 }
 

@@ -109,19 +109,6 @@ static void add_dimension(const struct search *search, char letter, const struct
         add_point(search, letter, h, list);
 }
 
-/* The pairs by dimension, then hops, then lowest rank. The same on all ranks. */
-static void find_pairs(struct run *run) {
-    const struct pt2pt_config *config = &run->config;
-    struct search search = {&run->coordinates, &run->lattice, check_ranks(), config->pairs_per_point};
-    size_t points = 0;
-    for (const char *letter = config->dimensions; *letter; letter++)
-        points += config->hops.count ? (size_t)config->hops.count : hops_of(&run->lattice, *letter);
-    run->hop_pairs.pairs =
-        check_alloc(points * (size_t)config->pairs_per_point, sizeof *run->hop_pairs.pairs);
-    for (const char *letter = config->dimensions; *letter; letter++)
-        add_dimension(&search, *letter, &config->hops, &run->hop_pairs);
-}
-
 static void prepare(struct run *run, struct problem *problem) {
     const struct pt2pt_config *config = &run->config;
     const int *extents = run->coordinates.extents;
@@ -130,7 +117,15 @@ static void prepare(struct run *run, struct problem *problem) {
         run->hop_pairs.pairs[0] = (struct hop_pair){.dimension = "none", .to = check_ranks() - 1};
         return;
     }
-    find_pairs(run);
+    /* The pairs by dimension, then hops, then lowest rank. The same on all ranks. */
+    struct search search = {&run->coordinates, &run->lattice, check_ranks(), config->pairs_per_point};
+    size_t points = 0;
+    for (const char *letter = config->dimensions; *letter; letter++)
+        points += config->hops.count ? (size_t)config->hops.count : hops_of(&run->lattice, *letter);
+    run->hop_pairs.pairs =
+        check_alloc(points * (size_t)config->pairs_per_point, sizeof *run->hop_pairs.pairs);
+    for (const char *letter = config->dimensions; *letter; letter++)
+        add_dimension(&search, *letter, &config->hops, &run->hop_pairs);
     for (int i = 0; i < run->hop_pairs.count; i++)
         if (run->hop_pairs.pairs[i].from >= 0)
             return;

@@ -7,14 +7,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* FNV-1a. */
-static uint64_t hash(const char *text) {
-    uint64_t value = UINT64_C(0xcbf29ce484222325);
-    for (; *text; text++)
-        value = (value ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return value;
-}
-
 struct placed {
     uint64_t host;
     int rank;
@@ -35,15 +27,6 @@ static int by_lowest(const void *left, const void *right) {
     return a->lowest != b->lowest ? a->lowest - b->lowest : a->rank - b->rank;
 }
 
-/* Sorted by host, every host's ranks are neighbours; then by each host's lowest rank. */
-static void sort_by_node(struct placed *placed, int ranks) {
-    qsort(placed, (size_t)ranks, sizeof *placed, by_host);
-    for (int i = 0; i < ranks; i++)
-        placed[i].lowest =
-            i > 0 && placed[i].host == placed[i - 1].host ? placed[i - 1].lowest : placed[i].rank;
-    qsort(placed, (size_t)ranks, sizeof *placed, by_lowest);
-}
-
 static void index_nodes(const struct placed *placed, int ranks, struct nodes *nodes) {
     *nodes = (struct nodes){.first = check_alloc((size_t)ranks + 1, sizeof(int)),
                             .ranks = check_alloc((size_t)ranks, sizeof(int))};
@@ -61,11 +44,20 @@ void nodes_find(struct nodes *nodes) {
     uint64_t *hosts = check_alloc((size_t)ranks, sizeof *hosts);
     struct placed *placed = check_alloc((size_t)ranks, sizeof *placed);
     evidence_host(host);
-    uint64_t mine = hash(host);
+    /* FNV-1a. */
+    const char *text = host;
+    uint64_t mine = UINT64_C(0xcbf29ce484222325);
+    for (; *text; text++)
+        mine = (mine ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
     MPI_CHECK(MPI_Allgather(&mine, 1, MPI_UINT64_T, hosts, 1, MPI_UINT64_T, MPI_COMM_WORLD));
     for (int rank = 0; rank < ranks; rank++)
         placed[rank] = (struct placed){hosts[rank], rank, rank};
-    sort_by_node(placed, ranks);
+    /* Sorted by host, every host's ranks are neighbours; then by each host's lowest rank. */
+    qsort(placed, (size_t)ranks, sizeof *placed, by_host);
+    for (int i = 0; i < ranks; i++)
+        placed[i].lowest =
+            i > 0 && placed[i].host == placed[i - 1].host ? placed[i - 1].lowest : placed[i].rank;
+    qsort(placed, (size_t)ranks, sizeof *placed, by_lowest);
     index_nodes(placed, ranks, nodes);
     free(placed);
     free(hosts);

@@ -90,17 +90,6 @@ bool pairs_too_far(int extent, size_t hops, char reason[SET_REASON_BYTES]) {
 
 /* ---- measure ---- */
 
-static void note_units(struct run *run, const struct team_result *result) {
-    for (int i = 0; i < result->points; i++) {
-        struct units *units = &run->units[i];
-        int of_set = result->units[i];
-        units->least = units->least == 0 || of_set < units->least ? of_set : units->least;
-        units->most = of_set > units->most ? of_set : units->most;
-    }
-    if (result->clock_bound_s > run->clock_bound_s)
-        run->clock_bound_s = result->clock_bound_s;
-}
-
 /* Stores the medians of a step behind those of the steps before. */
 static void note_set(struct run *run, const struct set *set, const struct team_result *result) {
     for (int i = 0; i < result->points; i++) {
@@ -130,7 +119,14 @@ static bool run_set(struct run *run, struct set *set, const struct evidence_list
                 note_set(run, set, result);
             else
                 series_of_set(set, result, engine, evidence, list);
-            note_units(run, result);
+            for (int i = 0; i < result->points; i++) {
+                struct units *units = &run->units[i];
+                int of_set = result->units[i];
+                units->least = units->least == 0 || of_set < units->least ? of_set : units->least;
+                units->most = of_set > units->most ? of_set : units->most;
+            }
+            if (result->clock_bound_s > run->clock_bound_s)
+                run->clock_bound_s = result->clock_bound_s;
         }
         team_result_free(result);
     }
@@ -163,15 +159,25 @@ void pairs_verify(void *state, struct problem *problem) {
 
 /* ---- print and write ---- */
 
-static void write_tests(struct json *json, const bool *chosen) {
+void pairs_write_parameters(struct json *json, const void *state) {
+    const struct run *run = state;
+    const struct engine_config *engine = &run->config.engine;
+    pairing.write_parameters(json, run);
+    parameters_numbers(json, "sizes_bytes", &engine->points.sizes);
     json_key_array(json, "tests");
     for (int f = 0; f < FIGURES; f++)
-        if (chosen[figures[f].test] && (f == 0 || figures[f].test != figures[f - 1].test))
+        if (engine->points.tests[figures[f].test] && (f == 0 || figures[f].test != figures[f - 1].test))
             json_text(json, figures[f].name);
     json_array_end(json);
-}
-
-static void write_units(struct json *json, const struct run *run) {
+    json_key_integer(json, "window", engine->window);
+    json_key_integer(json, "windows", engine->windows);
+    json_key_integer(json, "batch", engine->batch);
+    json_key_text(json, "memory", memory_name(&engine->memory));
+    json_key_text(json, "buffers", buffer_names[engine->one_buffer]);
+    parameters_sampling(json, &engine->sampling);
+    parameters_times(json, &engine->sampling);
+    json_key_double(json, "clock_tick_s", clock_tick_s());
+    json_key_double(json, "clock_bound_us", 1e6 * run->clock_bound_s);
     int points = points_list(&run->config.engine.points, (struct point *)run->point);
     json_key_array(json, "sample_units");
     for (int i = 0; i < points; i++) {
@@ -185,24 +191,6 @@ static void write_units(struct json *json, const struct run *run) {
         json_object_end(json);
     }
     json_array_end(json);
-}
-
-void pairs_write_parameters(struct json *json, const void *state) {
-    const struct run *run = state;
-    const struct engine_config *engine = &run->config.engine;
-    pairing.write_parameters(json, run);
-    parameters_numbers(json, "sizes_bytes", &engine->points.sizes);
-    write_tests(json, engine->points.tests);
-    json_key_integer(json, "window", engine->window);
-    json_key_integer(json, "windows", engine->windows);
-    json_key_integer(json, "batch", engine->batch);
-    json_key_text(json, "memory", memory_name(&engine->memory));
-    json_key_text(json, "buffers", buffer_names[engine->one_buffer]);
-    parameters_sampling(json, &engine->sampling);
-    parameters_times(json, &engine->sampling);
-    json_key_double(json, "clock_tick_s", clock_tick_s());
-    json_key_double(json, "clock_bound_us", 1e6 * run->clock_bound_s);
-    write_units(json, run);
 }
 
 void pairs_print_heading(const void *state) {

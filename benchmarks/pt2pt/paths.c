@@ -37,11 +37,6 @@ static int across(int dimension) {
     return dimension == Y ? Z : Y;
 }
 
-/* Returns the distance of the hops in lattice positions. */
-static int stride(const struct lattice *lattice, int dimension, int hops) {
-    return dimension == Y ? hops * lattice->nodes_per_router : hops;
-}
-
 /* Puts the ranks of all lines into the team; false where one is missing. */
 static bool fill(const struct lattice *lattice, const int *origin, int dimension, int hops,
                  struct team *team) {
@@ -51,7 +46,7 @@ static bool fill(const struct lattice *lattice, const int *origin, int dimension
         position[across(dimension)] = origin[across(dimension)] + path;
         position[dimension] = origin[dimension];
         team->pair[path].from = lattice_rank(lattice, position);
-        position[dimension] += stride(lattice, dimension, hops);
+        position[dimension] += dimension == Y ? hops * lattice->nodes_per_router : hops;
         team->pair[path].to = lattice_rank(lattice, position);
         if (team->pair[path].from < 0 || team->pair[path].to < 0)
             return false;

@@ -152,25 +152,6 @@ static void settle(void *configuration, const struct options_given *given, struc
 
 /* ---- the sets ---- */
 
-/* Fills the position of each node in the lattice, and the node at each position. */
-static void find_positions(struct run *run) {
-    struct layout *layout = &run->layout;
-    const int *extents = run->lattice.extents;
-    size_t volume = coordinates_routers(extents);
-    run->position = check_alloc((size_t)layout->nodes.count, sizeof *run->position);
-    run->node_at = check_alloc(volume, sizeof *run->node_at);
-    memcpy(layout->extents, extents, sizeof layout->extents);
-    for (size_t i = 0; i < volume; i++)
-        run->node_at[i] = -1;
-    for (int node = 0; node < layout->nodes.count; node++) {
-        int *at = run->position[node];
-        lattice_position(&run->lattice, &run->coordinates, nodes_rank(&layout->nodes, node, 0), at);
-        run->node_at[coordinates_index(extents, at)] = node;
-    }
-    layout->position = (const int(*)[TORUS_DIMENSIONS])run->position;
-    layout->node_at = run->node_at;
-}
-
 static void prepare_pattern(struct run *run, struct problem *problem) {
     struct pt2pt_config *config = &run->config;
     pairs_find_nodes(run, config->every_rank);
@@ -186,8 +167,24 @@ static void prepare_pattern(struct run *run, struct problem *problem) {
                     "--units ranks: the ranks of a node have one position; valid without --coordinates");
     else
         pairs_check_per_node(run, run->layout.nodes.count, "per-node", problem);
-    if (!problem_is_set(problem) && config->coordinates)
-        find_positions(run);
+    if (!problem_is_set(problem) && config->coordinates) {
+        /* Fills the position of each node in the lattice, and the node at each position. */
+        struct layout *layout = &run->layout;
+        const int *extents = run->lattice.extents;
+        size_t volume = coordinates_routers(extents);
+        run->position = check_alloc((size_t)layout->nodes.count, sizeof *run->position);
+        run->node_at = check_alloc(volume, sizeof *run->node_at);
+        memcpy(layout->extents, extents, sizeof layout->extents);
+        for (size_t i = 0; i < volume; i++)
+            run->node_at[i] = -1;
+        for (int node = 0; node < layout->nodes.count; node++) {
+            int *at = run->position[node];
+            lattice_position(&run->lattice, &run->coordinates, nodes_rank(&layout->nodes, node, 0), at);
+            run->node_at[coordinates_index(extents, at)] = node;
+        }
+        layout->position = (const int(*)[TORUS_DIMENSIONS])run->position;
+        layout->node_at = run->node_at;
+    }
 }
 
 static int steps_count(const struct run *run) {

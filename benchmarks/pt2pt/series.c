@@ -6,17 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A pair's values, in the unit of the point's figure, to be freed. */
-static double *pair_values(const struct team_result *result, const struct engine_config *config, int pair,
-                           int point) {
-    int count = result->count[point];
-    double *values = check_alloc((size_t)count, sizeof *values);
-    for (int i = 0; i < count; i++)
-        values[i] = point_value(config, &result->point[point],
-                                result->pair_s[point][(size_t)pair * (size_t)count + (size_t)i]);
-    return values;
-}
-
 /* Returns the mean over all pairs for each sample. */
 static double *mean_values(const struct team *team, const struct team_result *result,
                            const struct engine_config *config, int point) {
@@ -97,7 +86,12 @@ static void add_pairs(const struct set *set, const struct team_result *result,
         struct series series = *point_series;
         series.detail = true;
         add_ends(set, pair, evidence, &series);
-        add(list, series, fom_of(figure, figure->pair_fom), pair_values(result, config, pair, point));
+        int count = result->count[point];
+        double *values = check_alloc((size_t)count, sizeof *values);
+        for (int i = 0; i < count; i++)
+            values[i] = point_value(config, &result->point[point],
+                                    result->pair_s[point][(size_t)pair * (size_t)count + (size_t)i]);
+        add(list, series, fom_of(figure, figure->pair_fom), values);
     }
 }
 

@@ -41,31 +41,7 @@ struct recording {
     double clock_bound_s;
 };
 
-static double short_percent(const struct whole *wholes, int count) {
-    int short_ones = 0;
-    for (int i = 0; i < count; i++)
-        short_ones += clock_too_short(wholes[i].last_end_s - wholes[i].first_start_s);
-    return 100.0 * short_ones / count;
-}
-
 /* ---- a point on one rank ---- */
-
-/* If data flow both ways, the follower's time is used, too. */
-static void share_durations(const struct engine *engine, const double *own_s, double *theirs_s, int count) {
-    MPI_Request *requests = check_alloc(2 * (size_t)engine->end_count, sizeof *requests);
-    int posted = 0;
-    for (int e = 0; e < engine->end_count; e++) {
-        const struct end *end = &engine->ends[e];
-        if (end->leads)
-            MPI_CHECK(MPI_Irecv(theirs_s + (size_t)e * (size_t)count, count, MPI_DOUBLE, end->peer, TAG_TIMES,
-                                MPI_COMM_WORLD, &requests[posted++]));
-        else
-            MPI_CHECK(MPI_Isend(own_s + (size_t)e * (size_t)count, count, MPI_DOUBLE, end->peer, TAG_TIMES,
-                                MPI_COMM_WORLD, &requests[posted++]));
-    }
-    MPI_CHECK(MPI_Waitall(posted, requests, MPI_STATUSES_IGNORE));
-    free(requests);
-}
 
 /* Seconds of each end's samples: [end * count + sample]. */
 static double *durations(const struct engine *engine, const struct point_times *times, bool both) {
@@ -78,19 +54,25 @@ static double *durations(const struct engine *engine, const struct point_times *
         }
     if (both) {
         double *theirs_s = check_alloc(all, sizeof(double));
-        share_durations(engine, own_s, theirs_s, times->count);
+        /* If data flow both ways, the follower's time is used, too. */
+        MPI_Request *requests = check_alloc(2 * (size_t)engine->end_count, sizeof *requests);
+        int posted = 0;
+        for (int e = 0; e < engine->end_count; e++) {
+            const struct end *end = &engine->ends[e];
+            if (end->leads)
+                MPI_CHECK(MPI_Irecv(theirs_s + (size_t)e * (size_t)times->count, times->count, MPI_DOUBLE,
+                                    end->peer, TAG_TIMES, MPI_COMM_WORLD, &requests[posted++]));
+            else
+                MPI_CHECK(MPI_Isend(own_s + (size_t)e * (size_t)times->count, times->count, MPI_DOUBLE,
+                                    end->peer, TAG_TIMES, MPI_COMM_WORLD, &requests[posted++]));
+        }
+        MPI_CHECK(MPI_Waitall(posted, requests, MPI_STATUSES_IGNORE));
+        free(requests);
         for (size_t i = 0; i < all; i++)
             own_s[i] = fmax(own_s[i], theirs_s[i]);
         free(theirs_s);
     }
     return own_s;
-}
-
-static void widen_whole(struct whole *whole, double start_s, double end_s) {
-    whole->first_start_s = fmin(whole->first_start_s, start_s);
-    whole->last_start_s = fmax(whole->last_start_s, start_s);
-    whole->first_end_s = fmin(whole->first_end_s, end_s);
-    whole->last_end_s = fmax(whole->last_end_s, end_s);
 }
 
 static struct whole *empty_wholes(int count) {
@@ -109,7 +91,11 @@ static void add_end(const struct engine *engine, const struct point_times *times
         double unit_s = duration_s[i] / times->units;
         if (percentile >= 0)
             unit_s = times->percentiles_s[at * PERCENTILES + (size_t)percentile];
-        widen_whole(whole, start_s, start_s + duration_s[i]);
+        double end_s = start_s + duration_s[i];
+        whole->first_start_s = fmin(whole->first_start_s, start_s);
+        whole->last_start_s = fmax(whole->last_start_s, start_s);
+        whole->first_end_s = fmin(whole->first_end_s, end_s);
+        whole->last_end_s = fmax(whole->last_end_s, end_s);
         whole->slowest_s = fmax(whole->slowest_s, unit_s);
         whole->sum_s += unit_s;
         part->unit_s[(size_t)part->ends * (size_t)times->count + (size_t)i] = unit_s;
@@ -132,12 +118,6 @@ static struct part make_part(const struct engine *engine, const struct point_tim
 }
 
 /* ---- all points on one rank ---- */
-
-static struct point_times times_make(const struct engine *engine) {
-    size_t all = (size_t)engine->config->sampling.repeats * (size_t)engine->end_count;
-    return (struct point_times){.of_end = check_alloc(all, sizeof(struct times)),
-                                .percentiles_s = check_alloc(all * PERCENTILES, sizeof(double))};
-}
 
 /* Collective over the team. Measures the figures of a test at a size; returns how many there were, 0 when
  * data were wrong. */
@@ -164,7 +144,10 @@ static void measure_points(const struct team *team, MPI_Comm comm, const struct 
                            struct recording *record, struct problem *problem) {
     struct engine engine = engine_open(config, comm, team->pair, team->pairs);
     struct clock clock = clock_open(comm, config->clock_pings);
-    struct point_times times = times_make(&engine);
+    size_t all = (size_t)engine.config->sampling.repeats * (size_t)engine.end_count;
+    struct point_times times =
+        (struct point_times){.of_end = check_alloc(all, sizeof(struct times)),
+                             .percentiles_s = check_alloc(all * PERCENTILES, sizeof(double))};
     int done = 1;
     for (int i = 0; i < record->points && done > 0; i += done)
         done = measure_figures(&engine, &clock, &times, i, record, problem);
@@ -203,14 +186,6 @@ static struct whole *reduce_wholes(const struct part *part, int count) {
     return wholes;
 }
 
-/* Computes the offset of each rank's values: those of the pairs that it leads, in their order. */
-static void find_places(const struct team *team, int count, int *counts, int *offsets) {
-    for (int i = 0; i < team->pairs; i++)
-        counts[team->pair[i].from] += count;
-    for (int rank = 1; rank < check_ranks(); rank++)
-        offsets[rank] = offsets[rank - 1] + counts[rank - 1];
-}
-
 /* From the order of ranks to that of pairs. */
 static double *order_by_pair(const struct team *team, int count, const double *gathered, int *offsets) {
     double *values = check_alloc((size_t)team->pairs * (size_t)count, sizeof *values);
@@ -228,7 +203,11 @@ static double *gather_pairs(const struct team *team, const struct part *part, in
     int *offsets = check_alloc((size_t)check_ranks(), sizeof *offsets);
     double *values = NULL;
     double *gathered = check_alloc((size_t)team->pairs * (size_t)count, sizeof *gathered);
-    find_places(team, count, counts, offsets);
+    /* The offset of each rank is that of the pairs that it leads, in their order. */
+    for (int i = 0; i < team->pairs; i++)
+        counts[team->pair[i].from] += count;
+    for (int rank = 1; rank < check_ranks(); rank++)
+        offsets[rank] = offsets[rank - 1] + counts[rank - 1];
     MPI_CHECK(MPI_Gatherv(part->unit_s, part->ends * count, MPI_DOUBLE, gathered, counts, offsets, MPI_DOUBLE,
                           0, MPI_COMM_WORLD));
     if (check_rank() == 0)
@@ -237,28 +216,6 @@ static double *gather_pairs(const struct team *team, const struct part *part, in
     free(offsets);
     free(counts);
     return values;
-}
-
-static void collect(const struct team *team, const struct recording *record, struct team_result *result) {
-    for (int i = 0; i < record->points; i++) {
-        int shape[2] = {record->part[i].count, record->part[i].units};
-        MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, shape, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
-        result->count[i] = shape[0];
-        result->units[i] = shape[1];
-        result->whole[i] = reduce_wholes(&record->part[i], shape[0]);
-        if (team->pairs <= DETAIL_PAIRS)
-            result->pair_s[i] = gather_pairs(team, &record->part[i], shape[0]);
-    }
-    MPI_CHECK(MPI_Reduce(&record->clock_bound_s, &result->clock_bound_s, 1, MPI_DOUBLE, MPI_MAX, 0,
-                         MPI_COMM_WORLD));
-}
-
-static void free_recording(struct recording *record) {
-    for (int i = 0; i < record->points; i++) {
-        free(record->part[i].unit_s);
-        free(record->part[i].samples);
-    }
-    free(record);
 }
 
 bool team_measure(const struct team *team, const struct engine_config *config, const char *program,
@@ -278,9 +235,24 @@ bool team_measure(const struct team *team, const struct engine_config *config, c
     }
     idle_barrier();
     bool good = !problem_agree(&problem, program);
-    if (good)
-        collect(team, record, result);
-    free_recording(record);
+    if (good) {
+        for (int i = 0; i < record->points; i++) {
+            int shape[2] = {record->part[i].count, record->part[i].units};
+            MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, shape, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+            result->count[i] = shape[0];
+            result->units[i] = shape[1];
+            result->whole[i] = reduce_wholes(&record->part[i], shape[0]);
+            if (team->pairs <= DETAIL_PAIRS)
+                result->pair_s[i] = gather_pairs(team, &record->part[i], shape[0]);
+        }
+        MPI_CHECK(MPI_Reduce(&record->clock_bound_s, &result->clock_bound_s, 1, MPI_DOUBLE, MPI_MAX, 0,
+                             MPI_COMM_WORLD));
+    }
+    for (int i = 0; i < record->points; i++) {
+        free(record->part[i].unit_s);
+        free(record->part[i].samples);
+    }
+    free(record);
     return good;
 }
 
@@ -308,5 +280,9 @@ double *team_whole_values(const struct team *team, const struct team_result *res
 }
 
 double team_short_percent(const struct team_result *result, int point) {
-    return short_percent(result->whole[point], result->count[point]);
+    int short_ones = 0;
+    for (int i = 0; i < result->count[point]; i++)
+        short_ones +=
+            clock_too_short(result->whole[point][i].last_end_s - result->whole[point][i].first_start_s);
+    return 100.0 * short_ones / result->count[point];
 }

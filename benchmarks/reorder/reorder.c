@@ -43,23 +43,6 @@ static void cut_domain(char *host) {
         host[strcspn(host, ".")] = '\0';
 }
 
-/* Adds the ranks of a line, HOST or HOST*COUNT, of at most `most`. */
-static void add_line(struct list *list, char *host, int most) {
-    uint64_t count = 1;
-    char *star = strchr(host, '*');
-    if (star) {
-        *star = '\0';
-        if (!parse_number(star + 1, &count))
-            count = 0;
-    }
-    cut_domain(host);
-    for (uint64_t k = 0; k < count && list->ranks <= most; k++) {
-        list->sorted = check_grow(list->sorted, list->ranks, &list->room, sizeof *list->sorted);
-        list->sorted[list->ranks] = (struct wanted){.host = host, .rank = list->ranks};
-        list->ranks++;
-    }
-}
-
 static int compare(const void *left, const void *right) {
     const struct wanted *a = left, *b = right;
     int order = strcmp(a->host, b->host);
@@ -70,8 +53,23 @@ static int compare(const void *left, const void *right) {
 static struct list parse(char *text, int most) {
     struct list list = {0};
     int number = 0;
-    for (char *line, *rest = text; (line = textfile_line(&rest, &number));)
-        add_line(&list, textfile_word(&line), most);
+    for (char *line, *rest = text; (line = textfile_line(&rest, &number));) {
+        /* Adds the ranks of a line, HOST or HOST*COUNT, of at most `most`. */
+        char *host = textfile_word(&line);
+        uint64_t count = 1;
+        char *star = strchr(host, '*');
+        if (star) {
+            *star = '\0';
+            if (!parse_number(star + 1, &count))
+                count = 0;
+        }
+        cut_domain(host);
+        for (uint64_t k = 0; k < count && list.ranks <= most; k++) {
+            list.sorted = check_grow(list.sorted, list.ranks, &list.room, sizeof *list.sorted);
+            list.sorted[list.ranks] = (struct wanted){.host = host, .rank = list.ranks};
+            list.ranks++;
+        }
+    }
     list.first = check_alloc((size_t)list.ranks + 1, sizeof *list.first);
     if (list.ranks > 0)
         qsort(list.sorted, (size_t)list.ranks, sizeof *list.sorted, compare);

@@ -95,10 +95,6 @@ static size_t check_alltoallv(const struct group *group, size_t bytes) {
 
 /* ---- sums: word i of rank r is a_i + r * b_i, so that the sum over any number of ranks is known ---- */
 
-static uint64_t sum_of_ranks(int ranks) {
-    return (uint64_t)ranks * (uint64_t)(ranks - 1) / 2;
-}
-
 static void fill_words(const struct group *group, size_t words, size_t bytes) {
     uint64_t a = key_of(group, bytes, 0, 1);
     uint64_t b = key_of(group, bytes, 0, 2);
@@ -114,8 +110,9 @@ static size_t check_words(const struct group *group, size_t first, size_t words,
     uint64_t b = key_of(group, bytes, 0, 2);
     for (size_t i = 0; i < words; i++) {
         uint64_t actual;
-        uint64_t sum = (uint64_t)group->ranks * payload_word(a, first + i) +
-                       sum_of_ranks(group->ranks) * payload_word(b, first + i);
+        uint64_t sum =
+            (uint64_t)group->ranks * payload_word(a, first + i) +
+            ((uint64_t)group->ranks * (uint64_t)(group->ranks - 1) / 2) * payload_word(b, first + i);
         memcpy(&actual, group->incoming + i * sizeof actual, sizeof actual);
         if (actual != sum)
             return i * sizeof actual;

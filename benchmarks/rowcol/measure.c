@@ -32,14 +32,6 @@ static struct group open_group(const struct run *run, int way) {
     return group;
 }
 
-static void close_group(struct group *group) {
-    memory_free(group->memory, group->outgoing);
-    memory_free(group->memory, group->incoming);
-    free(group->counts);
-    free(group->places);
-    MPI_CHECK(MPI_Comm_free(&group->comm));
-}
-
 /* ---- a common start ---- */
 
 enum { ATTEMPTS = 10, ATTEMPTS_LEAST = 200 };
@@ -54,15 +46,6 @@ struct lateness {
     double latest_s; /* how late the last sample began on its latest rank */
     double sample_s; /* duration of the last sample on the slowest rank */
 };
-
-static struct lateness open_lateness(const struct run *run) {
-    const struct rowcol_config *config = &run->config;
-    return (struct lateness){.starter = starter_open(MPI_COMM_WORLD, config->start, config->clock_pings),
-                             .late_s = config->late_s,
-                             .late_share = config->late_percent / 100,
-                             .least_late_share = config->late_percent / 100,
-                             .most_late_share = config->late_most_percent / 100};
-}
 
 /* Returns how late a rank may start. */
 static double tolerance_s(const struct lateness *lateness) {
@@ -135,11 +118,6 @@ static void keep_sample(struct recording *record, double seconds) {
     record->samples_us[record->total++] = 1e6 * seconds;
 }
 
-/* Returns for how long samples may be dropped. */
-static double patience_s(const struct sampling *sampling) {
-    return sampling->point_time_s > 0 ? sampling->point_time_s : INFINITY;
-}
-
 /* Collective. Adds the samples of a point; none where the ranks cannot begin together. */
 static void measure_point(const struct run *run, struct group *group, int index, struct lateness *lateness,
                           struct recording *record) {
@@ -158,7 +136,9 @@ static void measure_point(const struct run *run, struct group *group, int index,
         double seconds = 0;
         if (!take_sample(run, group, point, lateness, &seconds)) {
             dropped++;
-            if (dropped % ATTEMPTS == 0 && sampling_longest(clock_now_s() - begin_s) > patience_s(sampling))
+            if (dropped % ATTEMPTS == 0 &&
+                sampling_longest(clock_now_s() - begin_s) >
+                    (sampling->point_time_s > 0 ? sampling->point_time_s : INFINITY))
                 break;
             continue;
         }
@@ -201,32 +181,39 @@ static bool measure_points(const struct run *run, struct group *group, const cha
     return true;
 }
 
-/* Reduces each sample to the slowest rank's time on the first rank of each split, and to the mean of all
- * ranks on rank 0. */
-static void reduce_samples(const struct group *group, struct recording *record) {
-    double *slowest = check_alloc((size_t)record->total, sizeof *slowest);
-    record->mean_us = check_alloc((size_t)record->total, sizeof *record->mean_us);
-    MPI_CHECK(MPI_Reduce(record->samples_us, slowest, record->total, MPI_DOUBLE, MPI_MAX, 0, group->comm));
-    MPI_CHECK(MPI_Reduce(record->samples_us, record->mean_us, record->total, MPI_DOUBLE, MPI_SUM, 0,
-                         MPI_COMM_WORLD));
-    for (int i = 0; i < record->total; i++)
-        record->mean_us[i] /= check_ranks();
-    free(record->samples_us);
-    record->samples_us = slowest;
-}
-
 bool rowcol_measure(const struct run *run, int way, const char *program, struct recording *record) {
     struct group group = open_group(run, way);
-    struct lateness lateness = open_lateness(run);
+    const struct rowcol_config *config = &run->config;
+    struct lateness lateness =
+        (struct lateness){.starter = starter_open(MPI_COMM_WORLD, config->start, config->clock_pings),
+                          .late_s = config->late_s,
+                          .late_share = config->late_percent / 100,
+                          .least_late_share = config->late_percent / 100,
+                          .most_late_share = config->late_most_percent / 100};
     *record = (struct recording){.start = lateness.starter.start};
     keep_sample(record, 0);
     record->total = 0;
     bool good = measure_points(run, &group, program, &lateness, record);
     record->clock_bound_s = clock_bound_s(&lateness.starter.clock, MPI_COMM_WORLD);
     record->clock_error_s = clock_known_error_s(&lateness.starter.clock, MPI_COMM_WORLD);
-    if (good)
-        reduce_samples(&group, record);
+    if (good) {
+        /* Reduces each sample to the slowest rank's time on the first rank of each split, and to the mean of
+         * all ranks on rank 0. */
+        double *slowest = check_alloc((size_t)record->total, sizeof *slowest);
+        record->mean_us = check_alloc((size_t)record->total, sizeof *record->mean_us);
+        MPI_CHECK(MPI_Reduce(record->samples_us, slowest, record->total, MPI_DOUBLE, MPI_MAX, 0, group.comm));
+        MPI_CHECK(MPI_Reduce(record->samples_us, record->mean_us, record->total, MPI_DOUBLE, MPI_SUM, 0,
+                             MPI_COMM_WORLD));
+        for (int i = 0; i < record->total; i++)
+            record->mean_us[i] /= check_ranks();
+        free(record->samples_us);
+        record->samples_us = slowest;
+    }
     starter_close(&lateness.starter);
-    close_group(&group);
+    memory_free(group.memory, group.outgoing);
+    memory_free(group.memory, group.incoming);
+    free(group.counts);
+    free(group.places);
+    MPI_CHECK(MPI_Comm_free(&group.comm));
     return good;
 }

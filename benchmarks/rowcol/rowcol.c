@@ -51,18 +51,19 @@ static const struct option_row rows[] = {
     ROW_JSON(FIELD(sampling.json)),
 };
 
-static void settle_ways(struct rowcol_config *config, bool given, struct problem *problem) {
+static void settle(void *configuration, const struct options_given *given, struct problem *problem) {
+    struct rowcol_config *config = configuration;
+    if (check_ranks() < 2)
+        problem_set(problem, "1 rank: collectives are measured; expected 2 ranks or more");
+    config->late_most_percent = fmax(config->late_most_percent, config->late_percent);
     for (int way = 0; way < SPLIT_WAYS; way++) {
         bool possible = config->coordinates || way == SPLIT_ALL;
-        if (!given)
+        if (!options_given(given, "splits"))
             config->ways[way] = config->coordinates ? way != SPLIT_ALL : way == SPLIT_ALL;
         else if (config->ways[way] && !possible)
             problem_set(problem, "--splits %s: needs --coordinates FILE; valid without: all",
                         split_ways[way].name);
     }
-}
-
-static void check_sizes(const struct rowcol_config *config, struct problem *problem) {
     for (int c = 0; c < COLLECTIVES; c++)
         for (int i = 0;
              config->collectives[c] && collectives[c].multiple_bytes > 0 && i < config->sizes.count; i++) {
@@ -72,52 +73,12 @@ static void check_sizes(const struct rowcol_config *config, struct problem *prob
                 problem_set(problem, "--sizes %zu: %s; expected multiples of %zu B from %zu B", bytes,
                             collectives[c].name, multiple, multiple);
         }
-}
-
-static void settle(void *configuration, const struct options_given *given, struct problem *problem) {
-    struct rowcol_config *config = configuration;
-    if (check_ranks() < 2)
-        problem_set(problem, "1 rank: collectives are measured; expected 2 ranks or more");
-    config->late_most_percent = fmax(config->late_most_percent, config->late_percent);
-    settle_ways(config, options_given(given, "splits"), problem);
-    check_sizes(config, problem);
     memory_open(&config->memory, problem);
 }
 
 enum { BUFFER_MAX = 1 << 30 };
 
-static void list_points(struct run *run) {
-    const struct rowcol_config *config = &run->config;
-    for (int c = 0; c < COLLECTIVES; c++) {
-        const struct collective *collective = &collectives[c];
-        int sizes = collective->multiple_bytes > 0 ? config->sizes.count : 1;
-        for (int i = 0; config->collectives[c] && i < sizes; i++)
-            run->points[run->point_count++] =
-                (struct point){collective, collective->multiple_bytes > 0 ? config->sizes.value[i] : 0};
-    }
-}
-
 /* ---- positions of the ranks ---- */
-
-/* Collective. Finds the box of nodes. */
-static void find_standing(struct run *run, struct problem *problem) {
-    char host[EVIDENCE_HOST_BYTES];
-    struct standing *standing = &run->standing;
-    standing->path = run->config.coordinates;
-    if (!standing->path)
-        return;
-    evidence_host(host);
-    coordinates_read(standing->path, host, &standing->coordinates, problem);
-}
-
-static void find_box(struct run *run, struct problem *problem) {
-    struct standing *standing = &run->standing;
-    if (!standing->path)
-        return;
-    lattice_make(&standing->coordinates, check_ranks(), &standing->lattice);
-    box_find(&standing->lattice, &standing->coordinates, check_ranks(), standing->path, &standing->box,
-             problem);
-}
 
 static bool is_measured(const struct run *run, int way) {
     return split_ranks(&run->standing, way) > 1;
@@ -150,14 +111,6 @@ static void check_ways(const struct run *run, struct problem *problem) {
 /* ---- series ---- */
 
 static const struct fom slowest = {"slowest_us", "us", BETTER_LOWER};
-
-static void label_point(const struct run *run, int way, const struct point *point, struct series *series) {
-    series->label_count = 4;
-    series->labels[0] = (struct label){"collective", point->collective->name, 0};
-    series->labels[1] = (struct label){"split", split_ways[way].name, 0};
-    series->labels[2] = (struct label){"ranks", NULL, split_ranks(&run->standing, way)};
-    series->labels[3] = (struct label){"size_bytes", NULL, (int64_t)point->bytes};
-}
 
 static double *part_of(const double *samples, int count) {
     double *part = check_alloc((size_t)count, sizeof *part);
@@ -239,7 +192,11 @@ static void add_way(const struct run *run, int way, const struct recording *reco
     int offset = 0;
     for (int i = 0; i < run->point_count; i++) {
         struct series series = {.fom = slowest, .count = recording->count[i]};
-        label_point(run, way, &run->points[i], &series);
+        series.label_count = 4;
+        series.labels[0] = (struct label){"collective", run->points[i].collective->name, 0};
+        series.labels[1] = (struct label){"split", split_ways[way].name, 0};
+        series.labels[2] = (struct label){"ranks", NULL, split_ranks(&run->standing, way)};
+        series.labels[3] = (struct label){"size_bytes", NULL, (int64_t)run->points[i].bytes};
         if (recording->count[i] == 0) {
             series.reason =
                 "the ranks did not begin together in 3 samples; expected --start barrier, a longer --late, "
@@ -277,48 +234,33 @@ static double *collect_doubles(int from, const double *values, int *count) {
     return NULL;
 }
 
-/* Collective. Every split's samples to rank 0, which makes series of them. */
-static void collect_way(const struct run *run, int way, const struct recording *record,
-                        const struct evidence_list *evidence, struct series_list *list) {
-    int splits = split_count(&run->standing, way);
-    double **splits_us = check_alloc((size_t)splits, sizeof *splits_us);
-    for (int split = 0; split < splits; split++) {
-        int total = record->total;
-        splits_us[split] =
-            collect_doubles(split_first(&run->standing, way, split), record->samples_us, &total);
-    }
-    if (check_rank() == 0)
-        add_way(run, way, record, splits_us, evidence, list);
-    for (int split = 0; split < splits; split++)
-        free(splits_us[split]);
-    free(splits_us);
-}
-
-static void note_clock(struct run *run, const struct recording *record) {
-    run->start = record->start;
-    run->clock_bound_s = fmax(run->clock_bound_s, record->clock_bound_s);
-    run->clock_error_s = fmax(run->clock_error_s, record->clock_error_s);
-}
-
 static bool run_way(struct run *run, int way, const struct evidence_list *evidence,
                     struct series_list *list) {
     struct recording record;
     bool good = rowcol_measure(run, way, benchmark.options.program, &record);
     run->measured++;
     run->verified += good;
-    if (good)
-        collect_way(run, way, &record, evidence, list);
-    note_clock(run, &record);
+    if (good) {
+        /* Every split's samples to rank 0, which makes series of them. */
+        int splits = split_count(&run->standing, way);
+        double **splits_us = check_alloc((size_t)splits, sizeof *splits_us);
+        for (int split = 0; split < splits; split++) {
+            int total = record.total;
+            splits_us[split] =
+                collect_doubles(split_first(&run->standing, way, split), record.samples_us, &total);
+        }
+        if (check_rank() == 0)
+            add_way(run, way, &record, splits_us, evidence, list);
+        for (int split = 0; split < splits; split++)
+            free(splits_us[split]);
+        free(splits_us);
+    }
+    run->start = record.start;
+    run->clock_bound_s = fmax(run->clock_bound_s, record.clock_bound_s);
+    run->clock_error_s = fmax(run->clock_error_s, record.clock_error_s);
     free(record.samples_us);
     free(record.mean_us);
     return good;
-}
-
-static void add_missing(int way, struct series_list *list) {
-    series_add(list, (struct series){.fom = slowest,
-                                     .label_count = 1,
-                                     .labels = {{"split", split_ways[way].name, 0}},
-                                     .reason = "1 rank in each split"});
 }
 
 static int measure(void *state, const struct evidence_list *evidence, struct series_list *list) {
@@ -327,7 +269,10 @@ static int measure(void *state, const struct evidence_list *evidence, struct ser
         if (!run->config.ways[way])
             continue;
         if (!is_measured(run, way))
-            add_missing(way, list);
+            series_add(list, (struct series){.fom = slowest,
+                                             .label_count = 1,
+                                             .labels = {{"split", split_ways[way].name, 0}},
+                                             .reason = "1 rank in each split"});
         else if (!run_way(run, way, evidence, list))
             return EXIT_DATA_WRONG;
     }
@@ -343,19 +288,6 @@ static void verify(void *state, struct problem *problem) {
 
 /* ---- print and write ---- */
 
-static void write_names(struct json *json, const struct rowcol_config *config) {
-    json_key_array(json, "splits");
-    for (int way = 0; way < SPLIT_WAYS; way++)
-        if (config->ways[way])
-            json_text(json, split_ways[way].name);
-    json_array_end(json);
-    json_key_array(json, "collectives");
-    for (int c = 0; c < COLLECTIVES; c++)
-        if (config->collectives[c])
-            json_text(json, collectives[c].name);
-    json_array_end(json);
-}
-
 static void write_parameters(struct json *json, const void *state) {
     const struct run *run = state;
     const struct standing *standing = &run->standing;
@@ -363,7 +295,16 @@ static void write_parameters(struct json *json, const void *state) {
     parameters_integers(json, "box_nodes", standing->box.length, standing->path ? TORUS_DIMENSIONS : 0);
     json_key_integer(json, "nodes_per_router", standing->lattice.nodes_per_router);
     json_key_integer(json, "ranks_per_node", standing->box.ranks_per_node);
-    write_names(json, &run->config);
+    json_key_array(json, "splits");
+    for (int way = 0; way < SPLIT_WAYS; way++)
+        if (run->config.ways[way])
+            json_text(json, split_ways[way].name);
+    json_array_end(json);
+    json_key_array(json, "collectives");
+    for (int c = 0; c < COLLECTIVES; c++)
+        if (run->config.collectives[c])
+            json_text(json, collectives[c].name);
+    json_array_end(json);
     parameters_numbers(json, "sizes_bytes", &run->config.sizes);
     json_key_integer(json, "batch", run->config.batch);
     json_key_text(json, "start", start_names[run->start]);
@@ -393,11 +334,28 @@ static void print_heading(const void *state) {
 static bool prepare(void *state) {
     struct run *run = state;
     struct problem problem = {0};
-    list_points(run);
-    find_standing(run, &problem);
+    const struct rowcol_config *config = &run->config;
+    for (int c = 0; c < COLLECTIVES; c++) {
+        const struct collective *collective = &collectives[c];
+        int sizes = collective->multiple_bytes > 0 ? config->sizes.count : 1;
+        for (int i = 0; config->collectives[c] && i < sizes; i++)
+            run->points[run->point_count++] =
+                (struct point){collective, collective->multiple_bytes > 0 ? config->sizes.value[i] : 0};
+    }
+    char host[EVIDENCE_HOST_BYTES];
+    struct standing *standing = &run->standing;
+    standing->path = run->config.coordinates;
+    if (standing->path) {
+        evidence_host(host);
+        coordinates_read(standing->path, host, &standing->coordinates, &problem);
+    }
     if (problem_agree(&problem, benchmark.options.program))
         return false;
-    find_box(run, &problem);
+    if (standing->path) {
+        lattice_make(&standing->coordinates, check_ranks(), &standing->lattice);
+        box_find(&standing->lattice, &standing->coordinates, check_ranks(), standing->path, &standing->box,
+                 &problem);
+    }
     if (!problem_is_set(&problem)) {
         check_memory(run, &problem);
         check_ways(run, &problem);

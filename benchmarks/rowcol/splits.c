@@ -29,24 +29,6 @@ static bool find_stretch(const bool *used, int extent, int *origin, int *length)
     return starts <= 1;
 }
 
-static void find_along(const struct lattice *lattice, const struct coordinates *coordinates, int ranks, int d,
-                       const char *path, struct box *box, struct problem *problem) {
-    int position[TORUS_DIMENSIONS];
-    int extent = lattice->extents[d];
-    bool *used = check_alloc((size_t)extent, sizeof *used);
-    for (int rank = 0; rank < ranks; rank++) {
-        lattice_position(lattice, coordinates, rank, position);
-        used[position[d]] = true;
-    }
-    if (!find_stretch(used, extent, &box->origin[d], &box->length[d]))
-        problem_set(
-            problem,
-            "--coordinates %s: the ranks' nodes are not contiguous along %c; expected a block of nodes "
-            "without a gap",
-            path, 'X' + d);
-    free(used);
-}
-
 /* The lowest rank at a position in the box. */
 static int box_rank(const struct box *box, const struct lattice *lattice, const int *position) {
     int at[TORUS_DIMENSIONS];
@@ -70,8 +52,26 @@ static void check_full(const struct lattice *lattice, const char *path, const st
                 }
 }
 
-static void check_even(const struct coordinates *coordinates, int ranks, const char *path, struct box *box,
-                       struct problem *problem) {
+void box_find(const struct lattice *lattice, const struct coordinates *coordinates, int ranks,
+              const char *path, struct box *box, struct problem *problem) {
+    for (int d = 0; d < TORUS_DIMENSIONS; d++) {
+        int position[TORUS_DIMENSIONS];
+        int extent = lattice->extents[d];
+        bool *used = check_alloc((size_t)extent, sizeof *used);
+        for (int rank = 0; rank < ranks; rank++) {
+            lattice_position(lattice, coordinates, rank, position);
+            used[position[d]] = true;
+        }
+        if (!find_stretch(used, extent, &box->origin[d], &box->length[d]))
+            problem_set(
+                problem,
+                "--coordinates %s: the ranks' nodes are not contiguous along %c; expected a block of nodes "
+                "without a gap",
+                path, 'X' + d);
+        free(used);
+    }
+    if (!problem_is_set(problem))
+        check_full(lattice, path, box, problem);
     int *ranks_on = check_alloc((size_t)coordinates->node_count, sizeof(int));
     for (int rank = 0; rank < ranks; rank++)
         ranks_on[coordinates->node_of_rank[rank]]++;
@@ -83,23 +83,6 @@ static void check_even(const struct coordinates *coordinates, int ranks, const c
                         ranks_on[i], coordinates->nodes[i].host, box->ranks_per_node,
                         coordinates->nodes[coordinates->node_of_rank[0]].host);
     free(ranks_on);
-}
-
-void box_find(const struct lattice *lattice, const struct coordinates *coordinates, int ranks,
-              const char *path, struct box *box, struct problem *problem) {
-    for (int d = 0; d < TORUS_DIMENSIONS; d++)
-        find_along(lattice, coordinates, ranks, d, path, box, problem);
-    if (!problem_is_set(problem))
-        check_full(lattice, path, box, problem);
-    check_even(coordinates, ranks, path, box, problem);
-}
-
-/* A rank's position in the box. */
-static void box_position(const struct box *box, const struct lattice *lattice,
-                         const struct coordinates *coordinates, int rank, int *position) {
-    lattice_position(lattice, coordinates, rank, position);
-    for (int d = 0; d < TORUS_DIMENSIONS; d++)
-        position[d] = (position[d] - box->origin[d] + lattice->extents[d]) % lattice->extents[d];
 }
 
 /* ---- its rows and planes ---- */
@@ -119,15 +102,6 @@ int split_count(const struct standing *standing, int way) {
 
 int split_ranks(const struct standing *standing, int way) {
     return way == SPLIT_ALL ? check_ranks() : nodes_along(standing, way, true) * standing->box.ranks_per_node;
-}
-
-/* The row-major index of a position among the dimensions that are, or are not, those of the way. */
-static int index_along(const struct standing *standing, int way, bool along, const int *position) {
-    int index = 0;
-    for (int d = 0; d < TORUS_DIMENSIONS; d++)
-        if (split_ways[way].along[d] == along)
-            index = index * standing->box.length[d] + position[d];
-    return index;
 }
 
 /* The position of a split's first or last node. */
@@ -163,8 +137,17 @@ static int own_index(const struct standing *standing, int way, bool along) {
     int position[TORUS_DIMENSIONS];
     if (!standing->path)
         return 0;
-    box_position(&standing->box, &standing->lattice, &standing->coordinates, check_rank(), position);
-    return index_along(standing, way, along, position);
+    /* A rank's position in the box. */
+    lattice_position(&standing->lattice, &standing->coordinates, check_rank(), position);
+    for (int d = 0; d < TORUS_DIMENSIONS; d++)
+        position[d] = (position[d] - standing->box.origin[d] + standing->lattice.extents[d]) %
+                      standing->lattice.extents[d];
+    /* The row-major index of a position among the dimensions that are, or are not, those of the way. */
+    int index = 0;
+    for (int d = 0; d < TORUS_DIMENSIONS; d++)
+        if (split_ways[way].along[d] == along)
+            index = index * standing->box.length[d] + position[d];
+    return index;
 }
 
 int split_mine(const struct standing *standing, int way) {

@@ -168,11 +168,6 @@ static void sync_window(const struct sonar *sonar) {
 
 /* ---- one sounding ---- */
 
-static void read_metrics(const struct sonar *sonar, double *seen) {
-    for (int m = 0; m < METRICS; m++)
-        seen[m] = railyard_counters_total(sonar->counters, metric_names[m]);
-}
-
 /* Sends all pings of a measurement; returns its seconds on this rank. */
 static double ping_all(struct sonar *sonar, int mode, size_t bytes) {
     sync_window(sonar);
@@ -186,14 +181,6 @@ static double ping_all(struct sonar *sonar, int mode, size_t bytes) {
     return seconds;
 }
 
-/* A measurement without pings, of the same duration, because the traffic of other programs grows with time.
- */
-static void stay_silent(const struct sonar *sonar, double seconds) {
-    meet(sonar);
-    idle_sleep(seconds);
-    meet(sonar);
-}
-
 /* Collective. Reads counters before and after the pings, or before and after a silence of *seconds, which the
  * pings set; the result is on rank 0. False if counters failed. */
 static bool sound(struct sonar *sonar, int mode, size_t bytes, double *seconds, struct echo *echo) {
@@ -201,17 +188,23 @@ static bool sound(struct sonar *sonar, int mode, size_t bytes, double *seconds, 
     if (railyard_counters_read(sonar->counters) != 0)
         return false;
     if (takes_part(sonar)) {
-        if (*seconds < 0)
+        if (*seconds < 0) {
             *seconds = ping_all(sonar, mode, bytes);
-        else
-            stay_silent(sonar, *seconds);
+        } else {
+            /* A measurement without pings, of the same duration, because the traffic of other programs grows
+             * with time. */
+            meet(sonar);
+            idle_sleep(*seconds);
+            meet(sonar);
+        }
         idle_sleep(sonar->config.settle_s); /* acknowledgements may come late */
     }
     idle_barrier();
     if (railyard_counters_read(sonar->counters) != 0)
         return false;
     if (takes_part(sonar))
-        read_metrics(sonar, seen);
+        for (int m = 0; m < METRICS; m++)
+            seen[m] = railyard_counters_total(sonar->counters, metric_names[m]);
     memcpy(echo->seen[0], seen, sizeof seen); /* the source is rank 0 */
     if (check_rank() == sonar->destination)
         MPI_CHECK(MPI_Send(seen, METRICS, MPI_DOUBLE, 0, TAG_SYNC, MPI_COMM_WORLD));
@@ -288,33 +281,13 @@ static void add_sample(struct series *series, double value) {
         series->samples[series->count++] = value;
 }
 
-/* Returns payload over all bytes counted at the source, sent and received (Figure 5b of the paper). NaN if
- * the counters saw less than the payload, because they then count another network. */
-static double efficiency_percent(const struct sonar *sonar, const struct echo *with,
-                                 const struct echo *without, size_t bytes) {
-    double counted = per_ping(sonar, with, without, 0, 0) + per_ping(sonar, with, without, 0, 1);
-    return counted >= (double)bytes ? 100 * (double)bytes / counted : (double)NAN;
-}
-
 static void keep(const struct sonar *sonar, const struct echo *with, const struct echo *without, size_t bytes,
                  struct series *series) {
     for (int end = 0; end < 2; end++)
         for (int m = 0; m < METRICS; m++)
             add_sample(&series[end * METRICS + m], per_ping(sonar, with, without, end, m));
-    add_sample(&series[EFFICIENCY], efficiency_percent(sonar, with, without, bytes));
-}
-
-static void add_all(struct series *series, struct series_list *list) {
-    for (int fom = 0; fom < FOMS; fom++) {
-        if (series[fom].count == 0) {
-            free(series[fom].samples);
-            series[fom].samples = NULL;
-            series[fom].reason = fom == EFFICIENCY
-                                     ? "the counters saw less than the payload: they count another network"
-                                     : "the counter group has no such metric, or a counter went backwards";
-        }
-        series_add(list, series[fom]);
-    }
+    double counted = per_ping(sonar, with, without, 0, 0) + per_ping(sonar, with, without, 0, 1);
+    add_sample(&series[EFFICIENCY], (counted >= (double)bytes ? 100 * (double)bytes / counted : (double)NAN));
 }
 
 /* Collective. One mode, payload and size; false on all ranks when counters failed or data were wrong. */
@@ -334,15 +307,17 @@ static bool measure_point(struct sonar *sonar, int mode, int payload, size_t byt
         if (good && check_rank() == 0)
             keep(sonar, &echo, &silence, bytes, series);
     }
-    add_all(series, list);
+    for (int fom = 0; fom < FOMS; fom++) {
+        if (series[fom].count == 0) {
+            free(series[fom].samples);
+            series[fom].samples = NULL;
+            series[fom].reason = fom == EFFICIENCY
+                                     ? "the counters saw less than the payload: they count another network"
+                                     : "the counter group has no such metric, or a counter went backwards";
+        }
+        series_add(list, series[fom]);
+    }
     return verify_point(sonar, mode, payload, bytes) && good;
-}
-
-static void add_impossible(int mode, struct series_list *list) {
-    series_add(list, (struct series){.fom = foms[EFFICIENCY],
-                                     .label_count = 1,
-                                     .labels = {{"ping", mode_names[mode], 0}},
-                                     .reason = "this MPI makes no window on this network"});
 }
 
 static bool measure_mode(struct sonar *sonar, int mode, struct series_list *list) {
@@ -361,7 +336,10 @@ static int measure(void *state, const struct evidence_list *evidence, struct ser
         if (!sonar->config.modes[mode])
             continue;
         if (mode != MODE_SEND && sonar->window == MPI_WIN_NULL)
-            add_impossible(mode, list);
+            series_add(list, (struct series){.fom = foms[EFFICIENCY],
+                                             .label_count = 1,
+                                             .labels = {{"ping", mode_names[mode], 0}},
+                                             .reason = "this MPI makes no window on this network"});
         else
             good = measure_mode(sonar, mode, list);
     }

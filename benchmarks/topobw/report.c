@@ -21,21 +21,12 @@ static double percent(double part) {
 
 /* ---- one finding ---- */
 
-static const char *direction_text(enum direction direction) {
-    static const char *const texts[] = {"", " sending", " receiving"};
-    return texts[direction];
-}
-
-static void router_text(const struct topobw *run, int rank, char *text, size_t bytes) {
-    const int *at = run->coordinates.nodes[run->coordinates.node_of_rank[rank]].coordinate;
-    (void)snprintf(text, bytes, "%d,%d,%d", at[0], at[1], at[2]);
-}
-
 static void component_text(const struct topobw *run, const struct evidence_list *evidence,
                            const struct finding *finding, char *text, size_t bytes) {
     char name[LINK_NAME_BYTES];
     const struct tested_link *link = &run->plan.links[finding->link];
-    const char *way = direction_text(finding->direction);
+    static const char *const texts[] = {"", " sending", " receiving"};
+    const char *way = texts[finding->direction];
     if (finding->part && finding->component == COMPONENT_NODE) {
         plan_part_name(finding->part, name);
         (void)snprintf(text, bytes, "%s", name);
@@ -53,7 +44,8 @@ static void component_text(const struct topobw *run, const struct evidence_list 
         (void)snprintf(text, bytes, "%s %s (%s)", component_name(finding->component), name, class_of(link));
     } else {
         const char *host = evidence_host_of(evidence, finding->rank);
-        router_text(run, finding->rank, name, sizeof name);
+        const int *at = run->coordinates.nodes[run->coordinates.node_of_rank[finding->rank]].coordinate;
+        (void)snprintf(name, sizeof name, "%d,%d,%d", at[0], at[1], at[2]);
         if (finding->only_node)
             (void)snprintf(text, bytes, "router %s or its node %s%s", name, host, way);
         else if (finding->component == COMPONENT_NODE)
@@ -107,22 +99,6 @@ void topobw_finding_text(const struct topobw *run, const struct evidence_list *e
 
 /* ---- tables ---- */
 
-static void print_heading(const struct topobw *run, const struct evidence_list *evidence) {
-    const int *extents = run->coordinates.extents;
-    const struct stream_config *stream = &run->config.stream;
-    char size[SIZE_TEXT_BYTES];
-    int phases = 0;
-    for (int phase = 0; phase < PHASES_MAX; phase++)
-        phases += run->plan.phases[phase];
-    table_size(stream->message_bytes, size);
-    (void)printf("topobw %s: %d ranks on %d hosts, %s %dx%dx%d, %d links in %d phases\n", RAILYARD_VERSION,
-                 evidence->ranks, evidence_hosts(evidence), run->plan.is_listed ? "switches" : "torus",
-                 extents[0], extents[1], extents[2], run->plan.link_count, phases);
-    (void)printf("%d x %s per transfer, fastest of %d rounds, up to %d more for links that look bad; data "
-                 "verified\n\n",
-                 stream->messages, size, run->config.repeats, 2 * run->config.retests);
-}
-
 /* Returns the seconds of the transfer in the round in which its link was fastest. */
 static double seconds_of_best(const struct topobw *run, const struct transfer *transfer) {
     double best = run->results[transfer->link].seconds;
@@ -140,27 +116,23 @@ static int host_width(const struct evidence_list *evidence) {
     return (int)width;
 }
 
-static void print_transfer(const struct topobw *run, const struct evidence_list *evidence,
-                           const struct transfer *transfer, int width) {
-    const struct tested_link *link = &run->plan.links[transfer->link];
-    const struct link_result *result = &run->results[transfer->link];
-    double seconds = seconds_of_best(run, transfer);
-    char name[LINK_NAME_BYTES];
-    plan_link_name(link, name);
-    (void)printf("%-*s  %-*s  %-18s  %-10s  %-10s  %9.4f  %10.6f  %10.6f  %s\n", width,
-                 evidence_host_of(evidence, transfer->from_rank), width,
-                 evidence_host_of(evidence, transfer->to_rank), name, class_of(link),
-                 link->sharers > 1 ? "shared" : "exclusive", seconds,
-                 topobw_rate(run, transfer->link, seconds) / link->sharers, result->rate_gbyte_s,
-                 verdict_name(result->state));
-}
-
 static void print_transfers(const struct topobw *run, const struct evidence_list *evidence) {
     int width = host_width(evidence);
     (void)printf("%-*s  %-*s  %-18s  %-10s  %-10s  %9s  %10s  %10s  %s\n", width, "from", width, "to", "link",
                  "class", "sharing", "seconds", "pair GB/s", "link GB/s", "verdict");
-    for (int t = 0; t < run->plan.transfer_count; t++)
-        print_transfer(run, evidence, &run->plan.transfers[t], width);
+    for (int t = 0; t < run->plan.transfer_count; t++) {
+        const struct tested_link *link = &run->plan.links[run->plan.transfers[t].link];
+        const struct link_result *result = &run->results[run->plan.transfers[t].link];
+        double seconds = seconds_of_best(run, &run->plan.transfers[t]);
+        char name[LINK_NAME_BYTES];
+        plan_link_name(link, name);
+        (void)printf("%-*s  %-*s  %-18s  %-10s  %-10s  %9.4f  %10.6f  %10.6f  %s\n", width,
+                     evidence_host_of(evidence, run->plan.transfers[t].from_rank), width,
+                     evidence_host_of(evidence, run->plan.transfers[t].to_rank), name, class_of(link),
+                     link->sharers > 1 ? "shared" : "exclusive", seconds,
+                     topobw_rate(run, run->plan.transfers[t].link, seconds) / link->sharers,
+                     result->rate_gbyte_s, verdict_name(result->state));
+    }
     (void)printf("\n");
 }
 
@@ -195,18 +167,6 @@ static struct spread spread_of(const struct topobw *run, int dimension) {
     return spread;
 }
 
-static void print_spread(const struct topobw *run, int dimension) {
-    char low[LINK_NAME_BYTES];
-    char high[LINK_NAME_BYTES];
-    struct spread spread = spread_of(run, dimension);
-    if (spread.count == 0)
-        return;
-    plan_link_name(&run->plan.links[spread.low_link], low);
-    plan_link_name(&run->plan.links[spread.high_link], high);
-    (void)printf("%s  links %d  min %.6f on %s  max %.6f on %s  avg %.6f GB/s\n", run->plan.kinds[dimension],
-                 spread.count, spread.low, low, spread.high, high, spread.sum / spread.count);
-}
-
 /* Returns the share of a link that may be lost unseen in its test: the tolerance, and more where nodes limit
  * the rate. */
 static double unseen_part(const struct topobw *run, const struct tested_link *link) {
@@ -221,36 +181,6 @@ static double most_unseen(const struct topobw *run, int dimension) {
         if (run->plan.links[link].dimension == dimension)
             most = fmax(most, unseen_part(run, &run->plan.links[link]));
     return most;
-}
-
-static void print_coverage(const struct topobw *run, int dimension) {
-    double unseen = most_unseen(run, dimension);
-    if (run->plan.absent[dimension] > 0)
-        (void)printf("%s  not tested: %d links without a rank at both ends\n", run->plan.kinds[dimension],
-                     run->plan.absent[dimension]);
-    if (percent(unseen) > run->config.tolerance_percent + rounded_percent)
-        (void)printf("%s  limited by the nodes: a loss below %.0f %% of a link is not seen\n",
-                     run->plan.kinds[dimension], percent(unseen));
-}
-
-/* Prints observations on links that are not findings. */
-static void print_notes(const struct topobw *run) {
-    char name[LINK_NAME_BYTES];
-    for (int link = 0; link < run->plan.link_count; link++) {
-        const struct link_rounds *rounds = &run->stability.of_link[link];
-        plan_link_name(&run->plan.links[link], name);
-        if (run->results[link].state == LINK_UNSTABLE && run->explained_by[link] < 0)
-            (void)printf("note: link %s: unstable in %d of %d rounds; --soak SECONDS decides\n", name,
-                         rounds->dips, rounds->rounds);
-        if (run->results[link].state == LINK_DISTURBED)
-            (void)printf(
-                "note: link %s: %.1f %% missing at best, but %s\n", name,
-                percent(1 - run->results[link].rate_gbyte_s / reference_of(&run->results[link])),
-                run->stuck
-                    ? "another link gave no answer before this was proven; measure again without that link"
-                    : "its times differ too much to name it; measure again without other load, or "
-                      "with more --retests");
-    }
 }
 
 const char *topobw_status(const struct topobw *run) {
@@ -290,17 +220,62 @@ static void print_findings(const struct topobw *run, const struct evidence_list 
         topobw_unjudged_text(run, text);
         (void)printf("  %s\n", text);
     }
-    print_notes(run);
+    /* Prints observations on links that are not findings. */
+    char name[LINK_NAME_BYTES];
+    for (int link = 0; link < run->plan.link_count; link++) {
+        const struct link_rounds *rounds = &run->stability.of_link[link];
+        plan_link_name(&run->plan.links[link], name);
+        if (run->results[link].state == LINK_UNSTABLE && run->explained_by[link] < 0)
+            (void)printf("note: link %s: unstable in %d of %d rounds; --soak SECONDS decides\n", name,
+                         rounds->dips, rounds->rounds);
+        if (run->results[link].state == LINK_DISTURBED)
+            (void)printf(
+                "note: link %s: %.1f %% missing at best, but %s\n", name,
+                percent(1 - run->results[link].rate_gbyte_s / reference_of(&run->results[link])),
+                run->stuck
+                    ? "another link gave no answer before this was proven; measure again without that link"
+                    : "its times differ too much to name it; measure again without other load, or "
+                      "with more --retests");
+    }
     (void)fflush(stdout);
 }
 
 void topobw_print(const struct topobw *run, const struct evidence_list *evidence) {
-    print_heading(run, evidence);
+    const int *extents = run->coordinates.extents;
+    const struct stream_config *stream = &run->config.stream;
+    char size[SIZE_TEXT_BYTES];
+    int phases = 0;
+    for (int phase = 0; phase < PHASES_MAX; phase++)
+        phases += run->plan.phases[phase];
+    table_size(stream->message_bytes, size);
+    (void)printf("topobw %s: %d ranks on %d hosts, %s %dx%dx%d, %d links in %d phases\n", RAILYARD_VERSION,
+                 evidence->ranks, evidence_hosts(evidence), run->plan.is_listed ? "switches" : "torus",
+                 extents[0], extents[1], extents[2], run->plan.link_count, phases);
+    (void)printf("%d x %s per transfer, fastest of %d rounds, up to %d more for links that look bad; data "
+                 "verified\n\n",
+                 stream->messages, size, run->config.repeats, 2 * run->config.retests);
     print_transfers(run, evidence);
-    for (int dimension = 0; dimension < TORUS_DIMENSIONS; dimension++)
-        print_spread(run, dimension);
-    for (int dimension = 0; dimension < TORUS_DIMENSIONS; dimension++)
-        print_coverage(run, dimension);
+    for (int dimension = 0; dimension < TORUS_DIMENSIONS; dimension++) {
+        char low[LINK_NAME_BYTES];
+        char high[LINK_NAME_BYTES];
+        struct spread spread = spread_of(run, dimension);
+        if (spread.count != 0) {
+            plan_link_name(&run->plan.links[spread.low_link], low);
+            plan_link_name(&run->plan.links[spread.high_link], high);
+            (void)printf("%s  links %d  min %.6f on %s  max %.6f on %s  avg %.6f GB/s\n",
+                         run->plan.kinds[dimension], spread.count, spread.low, low, spread.high, high,
+                         spread.sum / spread.count);
+        }
+    }
+    for (int dimension = 0; dimension < TORUS_DIMENSIONS; dimension++) {
+        double unseen = most_unseen(run, dimension);
+        if (run->plan.absent[dimension] > 0)
+            (void)printf("%s  not tested: %d links without a rank at both ends\n", run->plan.kinds[dimension],
+                         run->plan.absent[dimension]);
+        if (percent(unseen) > run->config.tolerance_percent + rounded_percent)
+            (void)printf("%s  limited by the nodes: a loss below %.0f %% of a link is not seen\n",
+                         run->plan.kinds[dimension], percent(unseen));
+    }
     print_findings(run, evidence);
 }
 
@@ -322,23 +297,6 @@ static struct series link_series(const struct topobw *run, int link, struct fom 
     };
 }
 
-/* Adds the link's rate of every round in which it was tested. */
-static void add_rates(const struct topobw *run, int link, const char *name, struct series_list *list) {
-    struct series series = link_series(run, link, bandwidth, name);
-    series.samples = check_alloc((size_t)run->rounds, sizeof(double));
-    for (int round = 0; round < run->rounds; round++) {
-        double seconds = topobw_link_seconds(run, link, round);
-        if (seconds > 0)
-            series.samples[series.count++] = topobw_rate(run, link, seconds);
-    }
-    if (series.count == 0) {
-        free(series.samples);
-        series.samples = NULL;
-        series.reason = "another link gave no answer first";
-    }
-    series_add(list, series);
-}
-
 static void add_missing(const struct topobw *run, int link, const char *name, struct series_list *list) {
     struct series series = link_series(run, link, (struct fom){"missing_percent", "%", BETTER_NEITHER}, name);
     if (run->results[link].state == LINK_UNTESTED)
@@ -346,24 +304,34 @@ static void add_missing(const struct topobw *run, int link, const char *name, st
     series_add_one(list, series, 100 * run->results[link].missing);
 }
 
-static void add_absent(const struct topobw *run, int dimension, struct series_list *list) {
-    if (run->plan.absent[dimension] > 0)
-        series_add(list, (struct series){.fom = bandwidth,
-                                         .label_count = 2,
-                                         .labels = {{"dimension", run->plan.kinds[dimension], 0},
-                                                    {"links", NULL, run->plan.absent[dimension]}},
-                                         .reason = "links without a rank at both ends"});
-}
-
 void topobw_series(const struct topobw *run, char *names, struct series_list *list) {
     for (int link = 0; link < run->plan.link_count; link++) {
         char *name = names + (size_t)link * LINK_NAME_BYTES;
         plan_link_name(&run->plan.links[link], name);
-        add_rates(run, link, name, list);
+        /* Adds the link's rate of every round in which it was tested. */
+        struct series series = link_series(run, link, bandwidth, name);
+        series.samples = check_alloc((size_t)run->rounds, sizeof(double));
+        for (int round = 0; round < run->rounds; round++) {
+            double seconds = topobw_link_seconds(run, link, round);
+            if (seconds > 0)
+                series.samples[series.count++] = topobw_rate(run, link, seconds);
+        }
+        if (series.count == 0) {
+            free(series.samples);
+            series.samples = NULL;
+            series.reason = "another link gave no answer first";
+        }
+        series_add(list, series);
         add_missing(run, link, name, list);
     }
-    for (int dimension = 0; dimension < TORUS_DIMENSIONS; dimension++)
-        add_absent(run, dimension, list);
+    for (int dimension = 0; dimension < TORUS_DIMENSIONS; dimension++) {
+        if (run->plan.absent[dimension] > 0)
+            series_add(list, (struct series){.fom = bandwidth,
+                                             .label_count = 2,
+                                             .labels = {{"dimension", run->plan.kinds[dimension], 0},
+                                                        {"links", NULL, run->plan.absent[dimension]}},
+                                             .reason = "links without a rank at both ends"});
+    }
 }
 
 /* ---- parameters ---- */
@@ -392,19 +360,6 @@ static void write_known(struct json *json, const char *key, double value) {
     json_key_double(json, key, value > 0 ? value : (double)NAN);
 }
 
-static void write_pairs(struct json *json, const struct topobw_document *document, int link) {
-    const struct tested_link *tested = &document->run->plan.links[link];
-    json_key_array(json, "pairs");
-    for (int k = 0; k < tested->sharers; k++) {
-        const struct transfer *transfer = &document->run->plan.transfers[tested->first_transfer + k];
-        json_object(json);
-        json_key_text(json, "from", evidence_host_of(document->evidence, transfer->from_rank));
-        json_key_text(json, "to", evidence_host_of(document->evidence, transfer->to_rank));
-        json_object_end(json);
-    }
-    json_array_end(json);
-}
-
 static void write_link(struct json *json, const struct topobw_document *document, int link) {
     const struct tested_link *tested = &document->run->plan.links[link];
     const struct link_result *result = &document->run->results[link];
@@ -418,7 +373,15 @@ static void write_link(struct json *json, const struct topobw_document *document
     char number[LINK_NAME_BYTES];
     (void)snprintf(number, sizeof number, "%d", tested->phase);
     json_key_text(json, "phase", tested->listed ? number : phase_name(phase));
-    write_pairs(json, document, link);
+    json_key_array(json, "pairs");
+    for (int k = 0; k < tested->sharers; k++) {
+        const struct transfer *transfer = &document->run->plan.transfers[tested->first_transfer + k];
+        json_object(json);
+        json_key_text(json, "from", evidence_host_of(document->evidence, transfer->from_rank));
+        json_key_text(json, "to", evidence_host_of(document->evidence, transfer->to_rank));
+        json_object_end(json);
+    }
+    json_array_end(json);
     json_key_double(json, "seconds", result->seconds);
     json_key_double(json, "rate_gbyte_s", result->rate_gbyte_s);
     write_known(json, "expected_gbyte_s", result->expected_gbyte_s);
@@ -430,20 +393,6 @@ static void write_link(struct json *json, const struct topobw_document *document
     json_key_double(json, "lowest_percent", 100 * document->run->stability.of_link[link].lowest);
     json_key_text(json, "state", verdict_name(result->state));
     json_object_end(json);
-}
-
-/* The links of a finding: of a bad link or cable no others that only met it. */
-static void write_explained(struct json *json, const struct topobw *run, int finding) {
-    char name[LINK_NAME_BYTES];
-    enum component component = run->findings[finding].component;
-    bool all = component != COMPONENT_LINK && component != COMPONENT_CABLE;
-    json_key_array(json, "links");
-    for (int link = 0; link < run->plan.link_count; link++)
-        if (run->explained_by[link] == finding && (all || run->results[link].state != LINK_EXPLAINED)) {
-            plan_link_name(&run->plan.links[link], name);
-            json_text(json, name);
-        }
-    json_array_end(json);
 }
 
 static void write_finding(struct json *json, const struct topobw_document *document, int finding) {
@@ -459,7 +408,18 @@ static void write_finding(struct json *json, const struct topobw_document *docum
     }
     json_key_text(json, "state", verdict_name(described->state));
     json_key_double(json, "missing_percent", 100 * described->missing);
-    write_explained(json, document->run, finding);
+    /* The links of a finding: of a bad link or cable no others that only met it. */
+    char name[LINK_NAME_BYTES];
+    enum component component = document->run->findings[finding].component;
+    bool all = component != COMPONENT_LINK && component != COMPONENT_CABLE;
+    json_key_array(json, "links");
+    for (int link = 0; link < document->run->plan.link_count; link++)
+        if (document->run->explained_by[link] == finding &&
+            (all || document->run->results[link].state != LINK_EXPLAINED)) {
+            plan_link_name(&document->run->plan.links[link], name);
+            json_text(json, name);
+        }
+    json_array_end(json);
     json_key_text(json, "text", text);
     json_object_end(json);
 }

@@ -112,17 +112,6 @@ static const struct option_table options = {
 
 enum { START_LIMIT_S = 60, REACH_LIMIT_S = 30, LEAVE_LIMIT_S = 5 };
 
-/* On rank 0: every tested link must be listed in the links file. */
-static void check_rates(const struct topobw *run, struct problem *problem) {
-    char name[LINK_NAME_BYTES];
-    for (int link = 0; run->config.links && link < run->plan.link_count; link++)
-        if (run->plan.links[link].rate->link_class == NULL) {
-            plan_link_name(&run->plan.links[link], name);
-            problem_set(problem, "--links %s: no line for the link %s", run->config.links, name);
-            return;
-        }
-}
-
 /* On rank 0. */
 static void plan_run(struct topobw *run, struct problem *problem) {
     const int *extents = run->coordinates.extents;
@@ -135,7 +124,14 @@ static void plan_run(struct topobw *run, struct problem *problem) {
         problem_set(problem,
                     "--coordinates %s: no two of the %d ranks are on neighbouring routers (torus %dx%dx%d)",
                     run->config.coordinates, check_ranks(), extents[0], extents[1], extents[2]);
-    check_rates(run, problem);
+    /* Every tested link must be listed in the links file. */
+    char name[LINK_NAME_BYTES];
+    for (int link = 0; run->config.links && link < run->plan.link_count; link++)
+        if (run->plan.links[link].rate->link_class == NULL) {
+            plan_link_name(&run->plan.links[link], name);
+            problem_set(problem, "--links %s: no line for the link %s", run->config.links, name);
+            return;
+        }
 }
 
 /* Collective. False on all ranks, after a message, if there is nothing to measure. */
@@ -150,23 +146,6 @@ static bool prepare(struct topobw *run) {
         return false;
     plan_share(&run->plan, run->roles);
     return true;
-}
-
-/* On rank 0: one line on stderr for a bad verdict. */
-static void complain(const struct topobw *run, const struct evidence_list *evidence) {
-    char text[FINDING_TEXT_BYTES];
-    if (run->finding_count == 0 && run->unjudged == 0)
-        return;
-    if (run->finding_count == 0)
-        topobw_unjudged_text(run, text);
-    else
-        topobw_finding_text(run, evidence, &run->findings[0], text);
-    (void)fprintf(stderr, "%s: %s", program, text);
-    if (run->finding_count > 1)
-        (void)fprintf(stderr, "; and %d more finding%s", run->finding_count - 1,
-                      run->finding_count > 2 ? "s" : "");
-    (void)fprintf(stderr, "\n");
-    (void)fflush(stderr);
 }
 
 static void write_document(const struct topobw *run, const struct evidence_list *evidence,
@@ -198,18 +177,24 @@ static int report(const struct topobw *run) {
         topobw_print(run, &evidence);
         if (run->config.json)
             write_document(run, &evidence, &problem);
-        complain(run, &evidence);
+        /* One line on stderr for a bad verdict. */
+        char text[FINDING_TEXT_BYTES];
+        if (!(run->finding_count == 0) || !(run->unjudged == 0)) {
+            if (run->finding_count == 0)
+                topobw_unjudged_text(run, text);
+            else
+                topobw_finding_text(run, &evidence, &run->findings[0], text);
+            (void)fprintf(stderr, "%s: %s", program, text);
+            if (run->finding_count > 1)
+                (void)fprintf(stderr, "; and %d more finding%s", run->finding_count - 1,
+                              run->finding_count > 2 ? "s" : "");
+            (void)fprintf(stderr, "\n");
+            (void)fflush(stderr);
+        }
     }
     evidence_free(&evidence);
     MPI_CHECK(MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD));
     return problem_agree(&problem, program) ? EXIT_NOT_WRITTEN : status;
-}
-
-/* Collective. Aborts a run with a cancelled transfer, because MPI_Finalize would hang; all output is written
- * by then. */
-static void end_if_stuck(const struct topobw *run, int status) {
-    if (run->stuck)
-        MPI_Abort(MPI_COMM_WORLD, status);
 }
 
 /* Collective. Starts counting if requested; false on all ranks, after a message, if that fails. */
@@ -248,7 +233,10 @@ static int run_topobw(struct topobw *run) {
     deadline_arm(START_LIMIT_S);
     run->verified = !problem_agree(&problem, program); /* every message was compared (stream.h) */
     int status = run->verified ? report(run) : EXIT_DATA_WRONG;
-    end_if_stuck(run, status);
+    /* Aborts a run with a cancelled transfer, because MPI_Finalize would hang; all output is written by then.
+     */
+    if (run->stuck)
+        MPI_Abort(MPI_COMM_WORLD, status);
     deadline_disarm();
     return status;
 }
@@ -266,26 +254,6 @@ static int run(int argc, char **argv) {
     return status;
 }
 
-/* Collective. Aborts with a message if two ranks cannot communicate although every tested link answered. */
-static void end_if_cut_off(int status) {
-    if (relay_close(LEAVE_LIMIT_S))
-        return;
-    if (check_rank() == 0 && status == EXIT_SUCCESS)
-        (void)fprintf(stderr,
-                      "%s: two ranks cannot communicate, although every tested link answers: a "
-                      "link outside the test is down\n",
-                      program);
-    MPI_Abort(MPI_COMM_WORLD, status == EXIT_SUCCESS ? EXIT_LINK_FAULT : status);
-}
-
-/* mpirun (Open MPI 4) ends a job at the first exit status that is not 0; a line on its way from a daemon was
- * missing once. */
-static void let_lines_arrive(int status) {
-    const struct timespec pause = {.tv_nsec = 300000000};
-    if (status != EXIT_SUCCESS)
-        (void)nanosleep(&pause, NULL);
-}
-
 int main(int argc, char **argv) {
     check_mpi_init(&argc, &argv);
     deadline_arm(START_LIMIT_S);
@@ -294,9 +262,21 @@ int main(int argc, char **argv) {
     int status = run(argc, argv);
     deadline_arm(START_LIMIT_S);
     nics_end(nics);
-    end_if_cut_off(status);
+    /* Aborts with a message if two ranks cannot communicate although every tested link answered. */
+    if (!relay_close(LEAVE_LIMIT_S)) {
+        if (check_rank() == 0 && status == EXIT_SUCCESS)
+            (void)fprintf(stderr,
+                          "%s: two ranks cannot communicate, although every tested link answers: a "
+                          "link outside the test is down\n",
+                          program);
+        MPI_Abort(MPI_COMM_WORLD, status == EXIT_SUCCESS ? EXIT_LINK_FAULT : status);
+    }
     deadline_disarm();
-    let_lines_arrive(status);
+    /* mpirun (Open MPI 4) ends a job at the first exit status that is not 0; a line on its way from a daemon
+     * was missing once. */
+    const struct timespec pause = {.tv_nsec = 300000000};
+    if (status != EXIT_SUCCESS)
+        (void)nanosleep(&pause, NULL);
     MPI_CHECK(MPI_Finalize());
     return status;
 }

@@ -51,30 +51,27 @@ static void write_witness(FILE *file, const void *written) {
 static struct nics *nics;
 static double begin_s;
 
-/* Once, whether or not an MPI's Fortran function calls that of C. */
-static void gather_witness(void) {
-    static int looked;
-    const char *path = getenv("RAILYARD_WITNESS");
-    struct evidence_list list;
-    if (looked)
-        return;
-    looked = 1;
-    if (path && *path) {
-        evidence_gather(&list);
-        if (list.ranks > 0)
-            whole_write_or_tell(LIBRARY, path, write_witness, &list); /* railyard reports a missing file */
-        evidence_free(&list);
-        MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
-    }
-    if (check_ranks() > 1 || check_singletons() == 0)
-        nics = nics_begin();
-    begin_s = PMPI_Wtime();
-}
-
 /* Collective. */
 static void look(void) {
     preload_own_calls(1);
-    gather_witness();
+    /* Once, whether or not an MPI's Fortran function calls that of C. */
+    static int looked;
+    const char *path = getenv("RAILYARD_WITNESS");
+    struct evidence_list list;
+    if (!looked) {
+        looked = 1;
+        if (path && *path) {
+            evidence_gather(&list);
+            if (list.ranks > 0)
+                whole_write_or_tell(LIBRARY, path, write_witness,
+                                    &list); /* railyard reports a missing file */
+            evidence_free(&list);
+            MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+        }
+        if (check_ranks() > 1 || check_singletons() == 0)
+            nics = nics_begin();
+        begin_s = PMPI_Wtime();
+    }
     preload_own_calls(0);
 }
 
@@ -110,23 +107,19 @@ static void write_time(FILE *file, const void *elapsed_s) {
     json_object_end(&json);
 }
 
-/* Collective, once: the seconds from MPI_Init to here of the rank that took longest. */
-static void report_time(void) {
-    static int reported;
-    const char *path = getenv("RAILYARD_TIME");
-    if (reported)
-        return;
-    reported = 1;
-    double own_s = PMPI_Wtime() - begin_s, elapsed_s = 0;
-    if (path && *path &&
-        MPI_Reduce(&own_s, &elapsed_s, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD) == MPI_SUCCESS &&
-        check_rank() == 0)
-        whole_write_or_tell(LIBRARY, path, write_time, &elapsed_s);
-}
-
 static void stop_looking(void) {
     preload_own_calls(1);
-    report_time();
+    /* Collective, once: the seconds from MPI_Init to here of the rank that took longest. */
+    static int reported;
+    const char *path = getenv("RAILYARD_TIME");
+    if (!reported) {
+        reported = 1;
+        double own_s = PMPI_Wtime() - begin_s, elapsed_s = 0;
+        if (path && *path &&
+            MPI_Reduce(&own_s, &elapsed_s, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD) == MPI_SUCCESS &&
+            check_rank() == 0)
+            whole_write_or_tell(LIBRARY, path, write_time, &elapsed_s);
+    }
     nics_end(nics);
     nics = NULL;
     preload_own_calls(0);

@@ -27,6 +27,8 @@ from railyard.records import assemble
 #: How a user measures in another folder; `railyard fit` has a command of its own.
 ELSEWHERE = "reframe --prefix ANOTHER-FOLDER ..."
 
+MOST_PATH_BYTES = 4096
+
 _open: dict[Path, Callable[[], str]] = {}
 
 
@@ -42,8 +44,12 @@ def session() -> str:
 
 
 def submitted(folder: Path, state: Callable[[], str]) -> None:
-    """List the job of a stage directory as submitted; `state()` returns the scheduler's name of its state."""
-    stagedir.reserve(folder)
+    """List the job of a stage directory as submitted; `state()` returns the scheduler's name of its state.
+
+    The bytes that the note of its record's path needs are reserved before launches can fill the disk. Without the note
+    the record would be made a second time.
+    """
+    (folder / "recorded").write_text(" " * MOST_PATH_BYTES)
     _open[folder] = state
 
 

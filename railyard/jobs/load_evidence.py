@@ -161,9 +161,9 @@ def _unproved(role: Json, victim_bytes: int) -> str:
     return f"the NICs of congestor {role['name']} sent {sent} bytes while the victim ran, less than {least:.0f}"
 
 
-def guard(seen: Mapping[str, Any] | None, companions: Companions | None) -> Mapping[str, Any] | None:
+def guard(seen: Mapping[str, Any] | None, companions: Companions) -> Mapping[str, Any] | None:
     """Return the guard's verdict `seen`, which a load that is not proved makes void; None where no guard watched."""
-    if companions is None or not companions.void:
+    if not companions.void:
         return seen
     word = {**NOT_GUARDED, **(seen or {})}
     earlier_reasons = word["reasons"] if word["verdict"] == Guarded.VOID else []

@@ -122,11 +122,6 @@ class Partition(Site):
         """Return whether each job has a torus of its own, of the topology that its check names."""
         return self.origin != "measured" and not self.scheduled
 
-    @property
-    def launches_in_turn(self) -> bool:
-        """Return whether railyard's own launchers start the ranks, which wait for other launches on the machine."""
-        return self.makes_torus or self.cluster is not None
-
     def torus_for(self, tags: Collection[str], topology: str) -> str:
         """Return the topology of the torus that a job makes: `topology`, which the check names, or the smoke checks'.
 

@@ -8,6 +8,7 @@ Leaves out the files (`railyard.jobs.job.job_folder` lists and reads them), what
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import sys
@@ -26,8 +27,6 @@ from railyard.records.record import Origin, Record, Status
 from railyard.records.store import archive, sessions
 from railyard.records.store.entries import SUBJECT
 from railyard.records.store.sessions import Place
-
-MOST_PATH_BYTES = 4096
 
 
 def keep(folder: Path, reason: str = "") -> Record:
@@ -51,14 +50,6 @@ def keep(folder: Path, reason: str = "") -> Record:
     return record
 
 
-def reserve(folder: Path) -> None:
-    """Reserve the bytes that `recorded` needs, before launches can fill the disk.
-
-    Without the note of its path, the record would be made a second time.
-    """
-    (folder / "recorded").write_text(" " * MOST_PATH_BYTES)
-
-
 def record_path(folder: Path) -> Path | None:
     """Return the path of the record that was made of a stage directory; None before it is made."""
     path = folder / "recorded"
@@ -68,7 +59,8 @@ def record_path(folder: Path) -> Path | None:
 
 def first_rounds(folder: Path, count: int) -> Record:
     """Return the record that a running job would have if it ended after its first rounds; writes nothing."""
-    return record_of(job_folder.read(folder).of_rounds(count), provenance.state())
+    left = job_folder.read(folder)
+    return record_of(dataclasses.replace(left, job=left.job.of_rounds(count)), provenance.state())
 
 
 def record_of(left: JobFolder, code: Mapping[str, Any] | None = None, *, place: Place | None = None) -> Record:

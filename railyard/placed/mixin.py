@@ -334,7 +334,8 @@ class Placed(_Variables):
 
     def _fitted(self, spec: JobSpec, where: Partition) -> JobSpec:
         """Return the part of a request that this machine can do, with a warning for each other part; skip if empty."""
-        if counts := spec.no_launch:
+        if not spec.placements or not spec.nics or spec.launches < 1:
+            counts = f"{len(spec.placements)} placements, {len(spec.nics)} NIC policies, {spec.launches} launches"
             raise InputError(spec.name, "placements, nics, launches", problem=counts, valid="at least one of each")
         self._skip_for(request.lacking(spec, where, self._processors()))
         fitted = request.fitted(spec, where)
@@ -425,8 +426,10 @@ class Placed(_Variables):
 
     def _lines(self, launch: Planned, *, only_if_placed: bool) -> list[str]:
         """Return a launch as lines of the job script; the files that a test's own program writes are kept."""
-        limit_s = 0 if self.prepared.where.is_computed else self.prepared.spec.launch_limit_s
-        of, in_turn = self.prepared.spec.launch_count, self.prepared.where.launches_in_turn
+        where, spec = self.prepared.where, self.prepared.spec
+        limit_s = 0 if where.is_computed else spec.launch_limit_s
+        of = len(spec.placements) * len(spec.nics) * len(spec.software) * spec.launches
+        in_turn = where.makes_torus or where.cluster is not None  # railyard's own launchers wait for other launches
         lines = schedule.lines(launch, only_if_placed=only_if_placed, limit_s=limit_s, of=of, in_turn=in_turn)
         return lines if self._judges_itself() else [*lines, schedule.files_kept(launch)]
 

@@ -70,6 +70,10 @@ def checks(*, family: str, tag: str | None, as_json: bool) -> None:
         ]
         click.echo(json.dumps(rows, indent=2))
         return
+    minutes = {  # what a check took, or an estimate
+        name: f"{taken_s[name] / 60:.1f}" if name in taken_s else f"~{max(1.0, need.launches * _LAUNCH_S / 60):.0f}"
+        for name, need in needed.items()
+    }
     rows_of_text = []
     for _, members in itertools.groupby(chosen, key=operator.attrgetter("name") if family or tag else _family):
         first, *others = of_family = list(members)
@@ -78,7 +82,7 @@ def checks(*, family: str, tag: str | None, as_json: bool) -> None:
             (
                 f"{_family(first)}_* ({len(of_family)})" if others else first.name,
                 _span([needed[check.name].nodes for check in of_family]),
-                _span([_minutes(taken_s.get(check.name), needed[check.name].launches) for check in of_family]),
+                _span([minutes[check.name] for check in of_family]),
                 first.text.rpartition(". ")[2] if others else first.text.partition(". ")[0] + needs_text,
             )
         )
@@ -91,11 +95,6 @@ def checks(*, family: str, tag: str | None, as_json: bool) -> None:
 
 def _family(check: Check) -> str:
     return check.name.partition("_")[0]
-
-
-def _minutes(taken_s: float | None, launches: int) -> str:
-    """Return the minutes that a check took, or an estimate."""
-    return f"~{max(1.0, launches * _LAUNCH_S / 60):.0f}" if taken_s is None else f"{taken_s / 60:.1f}"
 
 
 def _span(texts: Sequence[str]) -> str:

@@ -126,20 +126,12 @@ def _perflog(file: File) -> Iterator[Result]:
         if len(row) != len(heads):
             raise InputError(file.name, f"line {number}", problem=f"{len(row)} fields", valid=f"{len(heads)}")
         cells = {head: "" if cell in ("null", "None") else cell for head, cell in zip(heads, row, strict=True)}
-        foms = [head.removesuffix("_value") for head in heads if head.endswith("_value")]
+        values = {head.removesuffix("_value"): cell for head, cell in cells.items() if head.endswith("_value") and cell}
         points = [
-            Point(
-                fom=fom,
-                unit=cells[f"{fom}_unit"],
-                value=_number(cells[f"{fom}_value"], file.name, f"line {number}: {fom}"),
-            )
-            for fom in foms
-            if cells[f"{fom}_value"]
+            Point(fom=fom, unit=cells[f"{fom}_unit"], value=_number(cell, file.name, f"line {number}: {fom}"))
+            for fom, cell in values.items()
         ]
         name = cells.get("unique_name") or cells.get("name") or cells.get("display_name") or cells["info"]
-        whole = {
-            key: _whole(cells.get(key), file.name, f"line {number}: {key}") for key in ("num_tasks", "job_exitcode")
-        }
         nodes = cells.get("job_nodelist", "")
         is_good = cells.get("result", "pass") in ("pass", "success")
         yield Result(
@@ -155,8 +147,8 @@ def _perflog(file: File) -> Iterator[Result]:
             parameters={"name": name, **{key: cells[key] for key in _KEPT if cells.get(key)}},
             # a list that is folded has commas within its brackets, too
             nodes=len(nodes.split(",")) if nodes and "[" not in nodes else None,
-            ranks=whole["num_tasks"],
-            exit_status=whole["job_exitcode"],
+            ranks=_whole(cells.get("num_tasks"), file.name, f"line {number}: num_tasks"),
+            exit_status=_whole(cells.get("job_exitcode"), file.name, f"line {number}: job_exitcode"),
             machine=nodes,
             reason="" if is_good else f"ReFrame: {cells['result']}",
         )
@@ -240,9 +232,10 @@ def _jube(file: File) -> Iterator[Result]:
             if unit and cells[head]
         ]
         parameters = {head: cell for head, cell in cells.items() if not units[head] and cell}
-        yield Result(
-            tool="JUBE result table", check=name, benchmark=name, created="", points=points, parameters=parameters
-        )
+        yield Result(tool="JUBE result table", check=name, benchmark=name, points=points, parameters=parameters)
+
+
+_BETTER = {"lower": "lower", "higher": "higher"}
 
 
 def _ramble(file: File) -> Iterator[Result]:
@@ -254,9 +247,7 @@ def _ramble(file: File) -> Iterator[Result]:
                 fom=fom["name"],
                 unit=fom.get("units") or "",
                 value=_number(fom["value"], file.name, f"{one['name']}: {fom['name']}"),
-                better={"lower": "lower", "higher": "higher"}.get(
-                    str(fom.get("fom_type", {}).get("better_direction")).lower(), "neither"
-                ),
+                better=_BETTER.get(str(fom.get("fom_type", {}).get("better_direction")).lower(), "neither"),
                 labels={} if context["name"] == "null" else {"context": context.get("display_name") or context["name"]},
             )
             for context in one.get("CONTEXTS") or ()
@@ -267,7 +258,6 @@ def _ramble(file: File) -> Iterator[Result]:
             tool="Ramble results",
             check=one["name"],
             benchmark=one.get("application_name") or variables["application_name"],
-            created="",
             points=points,
             parameters={"workload": one.get("workload_name") or variables["workload_name"]},
             nodes=_whole(variables.get("n_nodes"), file.name, "n_nodes"),
@@ -308,15 +298,8 @@ def _output(file: File) -> Iterator[Result]:
         tool=f"output of {reading.program} {reading.version}".strip(),
         check=program,
         benchmark=program,
-        created="",
         points=[
-            Point(
-                fom=str(one.fom),
-                unit=one.fom.unit.name,
-                better=str(one.fom.better),
-                labels=one.labels,
-                value=one.samples[0],
-            )
+            Point(fom=str(one.fom), **one.fom.document(), labels=one.labels, value=one.samples[0])
             for one in reading.series
         ],
         parameters=reading.parameters,

@@ -44,16 +44,6 @@ class Ruled:
     notes: Sequence[Note] = ()
 
 
-def _of_case(case: Case, text: str, kind: type[Fault] | type[Note] = Fault) -> Fault | Note:
-    """Return a fault, or a note, about a case."""
-    return kind(field=f"case {case.name}", text=text)
-
-
-def _of_record(read: Judged, field: str, text: str, kind: type[Fault] | type[Note] = Fault) -> Fault | Note:
-    """Return a fault, or a note, about a field of a record."""
-    return kind(field=f"record {read.id}{field and f': {field}'}", text=text)
-
-
 def check(tender: Tender, bid: Read, others: Sequence[Read] = ()) -> list[Ruled]:
     """Return every rule with its faults; the bid is complete if none has any. `others` are the other bids."""
     items_of: dict[Callable[..., object], list[Fault | Note]] = {rule: list(rule(tender, bid)) for rule in RULES}
@@ -119,14 +109,14 @@ def challenge(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     for read in bid.records:
         if read.challenge != tender.challenge:
             text = f"{read.challenge or 'none'}; the tender's is {tender.challenge}"
-            yield _of_record(read, "case.challenge", text)
+            yield Fault(f"record {read.id}: case.challenge", text)
 
 
 def origin(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """Every record has an origin that the tender accepts, and all are of one system."""
     for read in bid.records:
         if read.origin not in tender.origins:
-            yield _of_record(read, "origin", f"{read.origin}; accepted: {', '.join(tender.origins)}")
+            yield Fault(f"record {read.id}: origin", f"{read.origin}; accepted: {', '.join(tender.origins)}")
     systems = sorted({read.system for read in bid.records})
     if len(systems) > 1:
         yield Fault("records", f"of {len(systems)} systems: {', '.join(systems)}")
@@ -154,10 +144,10 @@ def first_jobs(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
         count = len({read.session for read in answering})
         if case.jobs is not None and count > 1:
             text = f"jobs of {count} sessions; expected one; run: reframe ... --repeat={case.jobs}"
-            yield _of_case(case, text)
+            yield Fault(f"case {case.name}", text)
         elif case.jobs is not None and len(answering) > case.jobs:
             text = f"the first {case.jobs} of {len(answering)} jobs count"
-            yield _of_case(case, text, Note)
+            yield Note(f"case {case.name}", text)
 
 
 def launches_once(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -165,10 +155,10 @@ def launches_once(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     jobs: dict[str, str] = {}
     for read in bid.records:
         if jobs.setdefault(read.job, read.id) != read.id:
-            yield _of_record(read, "run.job", f"the job of record {jobs[read.job]}")
+            yield Fault(f"record {read.id}: run.job", f"the job of record {jobs[read.job]}")
     for copy in copies.within(bid.records):
         text = f"copied within the bid: {_launches(copy.original_launch)} of record {copy.original.id}"
-        yield _of_record(copy.read, _launches(copy.launch), text)
+        yield Fault(f"record {copy.read.id}: {_launches(copy.launch)}", text)
 
 
 def _launches(number: int) -> str:
@@ -194,12 +184,12 @@ def one_clock(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
         apart_s = 0.0 if read.up_s is None or first.up_s is None else read.up_s - first.up_s
         if abs(apart_s) > CLOCKS_S:
             text = f"{apart_s:+.0f} s against record {first.id} of the same boot"
-            yield _of_record(read, "begun_monotonic_s", text)
+            yield Fault(f"record {read.id}: begun_monotonic_s", text)
     for one, other in itertools.pairwise(sorted(measured_on, key=lambda read: (read.allocation, read.started))):
         is_same = one.allocation == other.allocation and one.allocation != ""
         if is_same and (early_s := one.ended_s - seconds(other.started)) > SECOND_S:
             text = f"{other.started}: {early_s:.0f} s before record {one.id} of the same nodes ended"
-            yield _of_record(other, "started", text)
+            yield Fault(f"record {other.id}: started", text)
 
 
 def parameters(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -210,7 +200,7 @@ def parameters(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
         if not wanted or any(case.is_met_by(read) for case in wanted):
             continue
         differences = min((list(case.differences(read)) for case in wanted), key=len)
-        yield from (_of_record(read, "", text) for text in differences)
+        yield from (Fault(f"record {read.id}", text) for text in differences)
 
 
 def cases(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -220,21 +210,21 @@ def cases(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
         if len(works := {read.work: read for read in answering}) > 1:
             one, other = itertools.islice(works.values(), 2)
             text = f"records {one.id} and {other.id} are not one case: {_unlike(one, other)}"
-            yield _of_case(case, text)
+            yield Fault(f"case {case.name}", text)
         results = measured.of_case(case, answering)
         launches, jobs = (results.launches, len(results.by_job)) if results else (0, 0)
         what = f"{case.fom} under {case.placement} + {case.nic_policy}"
         if not answering:
-            yield _of_case(case, f"no record of {case.check} on {case.nodes} nodes")
+            yield Fault(f"case {case.name}", f"no record of {case.check} on {case.nodes} nodes")
         elif launches < case.launches:
-            yield _of_case(case, f"{launches} results with {what}; {case.launches} are needed")
+            yield Fault(f"case {case.name}", f"{launches} results with {what}; {case.launches} are needed")
         elif jobs < (case.jobs or 1):
-            yield _of_case(case, f"{jobs} jobs with {what}; {case.jobs} are needed")
+            yield Fault(f"case {case.name}", f"{jobs} jobs with {what}; {case.jobs} are needed")
         else:
             first = answering[0]
             unnamed = ", ".join(f"{name} {value}" for name, value in case.unnamed(first).items()) or "nothing"
             text = f"{launches} results of {jobs} jobs on {first.nodes} of {first.granted} nodes"
-            yield _of_case(case, f"{text}; not named by the tender: {unnamed}", Note)
+            yield Note(f"case {case.name}", f"{text}; not named by the tender: {unnamed}")
 
 
 def _unlike(one: Judged, other: Judged) -> str:
@@ -265,7 +255,8 @@ def limits(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
             continue
         verdict = measured.meets(case, results, case.limit)
         text = f"{verdict} the limit of {case.limit:.6g}: {results.text}"
-        yield _of_case(case, text, Note if verdict is Meets.MEETS else Fault)
+        kind = Note if verdict is Meets.MEETS else Fault
+        yield kind(f"case {case.name}", text)
 
 
 def system_nodes(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -275,7 +266,7 @@ def system_nodes(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     for case in tender.cases if bid.bid.nodes is not None else ():
         used = nodes_of(case, bid.records)
         if used is not None and used > (bid.bid.nodes or 0):
-            yield _of_case(case, f"on {used} nodes; the offered system has {bid.bid.nodes}")
+            yield Fault(f"case {case.name}", f"on {used} nodes; the offered system has {bid.bid.nodes}")
 
 
 def speedups(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -303,7 +294,8 @@ def _demanded(case: Case, results: Measured, bound: float, what: str) -> Iterato
     verdict = measured.meets(case, results, bound)
     text = f"{verdict}: {results.text}; the {what} is {bound:.6g}"
     if verdict is not Meets.MEETS:
-        yield _of_case(case, text, Fault if verdict is Meets.DOES_NOT_MEET else Note)
+        kind = Fault if verdict is Meets.DOES_NOT_MEET else Note
+        yield kind(f"case {case.name}", text)
 
 
 def presets(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -327,7 +319,9 @@ def named_network(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
             named = {name: read.setting[name] for name in OF_A_TORUS if name in read.setting}
             if read.origin is not Origin.MEASURED and named.keys() - case.parameters.keys():
                 wanted = ", ".join(f"{name}: {json_io.canonical(value)}" for name, value in named.items())
-                yield _of_case(case, f"{read.origin}; the tender's `parameters` do not name all of {wanted}")
+                yield Fault(
+                    f"case {case.name}", f"{read.origin}; the tender's `parameters` do not name all of {wanted}"
+                )
 
 
 def own_launches(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[Fault | Note]:
@@ -346,7 +340,7 @@ def own_launches(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[
                 yield _against(tender, (bid, other), field, text)
             elif read.boot in boots - shared:
                 shared.add(read.boot)
-                yield _of_record(read, "run.boot", f"ran on the computer of a record of {name}", Note)
+                yield Note(f"record {read.id}: run.boot", f"ran on the computer of a record of {name}")
 
 
 def _against(tender: Tender, bids: tuple[Read, Read], field: str, text: str) -> Fault | Note:
@@ -378,7 +372,7 @@ def own_name(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[Faul
 def explained(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """Launches that an event of the network made slow count as all others, and are named."""
     for read in bid.records:
-        yield from (_of_record(read, "", text, Note) for text in read.explained)
+        yield from (Note(f"record {read.id}", text) for text in read.explained)
 
 
 RULES: Sequence[Check] = (

@@ -15,6 +15,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,6 +61,8 @@ class _Sample(NamedTuple):
 
 #: A measure's samples of one record.
 _Reader = Callable[[Record], Iterator[_Sample]]
+#: Reduces the values of a launch's pairs to one.
+_Reduce = Callable[[Sequence[float]], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +237,7 @@ def _largest(launch: Launch, fom: str) -> Sequence[float]:
     return [value for samples in by_labels[labels] if (value := statistics.median(samples)) > 0]
 
 
-def _share(record: Record, fom: str, reduce: Callable[[Sequence[float]], float]) -> Iterator[_Sample]:
+def _share(record: Record, fom: str, reduce: _Reduce) -> Iterator[_Sample]:
     """Yield the usual launches' values of a figure, reduced over pairs, in percent of the rate of a node's NICs."""
     stated, (placement, launches) = record.case.topology, _alone(record)
     # None if the topology does not ship with railyard
@@ -244,13 +247,11 @@ def _share(record: Record, fom: str, reduce: Callable[[Sequence[float]], float])
         yield _Sample(record.job, values, (), f"{record.case.check}, {placement}")
 
 
-def _of_pairs(reduce: Callable[[Sequence[float]], float]) -> _Reader:
-    def of_record(record: Record) -> Iterator[_Sample]:
-        if record.case.parameters.get("pattern") not in _SHARED:
-            for fom in OF_A_PAIR.get(record.case.benchmark, ()):
-                yield from _share(record, fom, reduce)
-
-    return of_record
+def _pairs(reduce: _Reduce, record: Record) -> Iterator[_Sample]:
+    """Yield the rates of pairs of nodes of their own, reduced over pairs."""
+    if record.case.parameters.get("pattern") not in _SHARED:
+        for fom in OF_A_PAIR.get(record.case.benchmark, ()):
+            yield from _share(record, fom, reduce)
 
 
 def _bisection(record: Record) -> Iterator[_Sample]:
@@ -260,15 +261,11 @@ def _bisection(record: Record) -> Iterator[_Sample]:
         yield from _share(record, "aggregate_bandwidth_gbyte_s", lambda values: statistics.median(values) / half)
 
 
-def _halo(low: float, high: float) -> _Reader:
-    """Return the reader of halos on more than `low` and up to `high` nodes; each byte is sent and received."""
-
-    def of_record(record: Record) -> Iterator[_Sample]:
-        per_node = (record.case.ranks_per_node or 1) / 2
-        if record.case.benchmark == "halo" and low < len(record.case.allocation["nodes"]) <= high:
-            yield from _share(record, "bandwidth_gbyte_s", lambda values: statistics.median(values) * per_node)
-
-    return of_record
+def _halo(low: float, high: float, record: Record) -> Iterator[_Sample]:
+    """Yield the rates of halos on more than `low` and up to `high` nodes; each byte is sent and received."""
+    per_node = (record.case.ranks_per_node or 1) / 2
+    if record.case.benchmark == "halo" and low < len(record.case.allocation["nodes"]) <= high:
+        yield from _share(record, "bandwidth_gbyte_s", lambda values: statistics.median(values) * per_node)
 
 
 def _ratio(record: Record, fom: str, placement: str, usual: str) -> Iterator[_Sample]:
@@ -299,30 +296,25 @@ def _loaded(record: Record) -> Iterator[_Sample]:
         yield from _ratio(record, fom, loaded, usual)
 
 
+_HALO = "rate of the halo exchange of a node, in percent of its NICs' rate"
+_SCATTERED = "time of the halo exchange with ranks in random order, over the usual order"
+_LOADED = "time of a victim while others send to one node, over the same alone"
+_BISECTION = "rate between two halves of the nodes, in percent of the NICs of one half"
+_PAIRS = "median rate of a pair of nodes, in percent of its NICs' rate"
 MEASURES = (
-    Measure(
-        "pairs", "median rate of a pair of nodes, in percent of its NICs' rate", "%", True, _of_pairs(statistics.median)
-    ),
-    Measure("worst pair", "the slowest pair of nodes, in the same percent", "%", True, _of_pairs(min)),
-    Measure(
-        "bisection", "rate between two halves of the nodes, in percent of the NICs of one half", "%", True, _bisection
-    ),
+    Measure("pairs", _PAIRS, "%", True, partial(_pairs, statistics.median)),
+    Measure("worst pair", "the slowest pair of nodes, in the same percent", "%", True, partial(_pairs, min)),
+    Measure("bisection", _BISECTION, "%", True, _bisection),
     *(
         Measure(
             f"halo, {f'{low + 1:,} to {high:,}' if high < math.inf else f'over {low:,}'} nodes",
-            "rate of the halo exchange of a node, in percent of its NICs' rate",
+            _HALO,
             "%",
             True,
-            _halo(low, high),
+            partial(_halo, low, high),
         )
         for low, high in zip((0, *HALO_NODES), (*HALO_NODES, math.inf), strict=True)
     ),
-    Measure(
-        "random order",
-        "time of the halo exchange with ranks in random order, over the usual order",
-        "",
-        False,
-        _scattered,
-    ),
-    Measure("under load", "time of a victim while others send to one node, over the same alone", "", False, _loaded),
+    Measure("random order", _SCATTERED, "", False, _scattered),
+    Measure("under load", _LOADED, "", False, _loaded),
 )

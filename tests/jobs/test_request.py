@@ -34,11 +34,6 @@ def asked(**changes: Any) -> JobSpec:
 ON_GEMINI = dataclasses.replace(CLUSTER, topology="gemini-2x2x2")
 
 
-@pytest.mark.parametrize("name", ["placements", "nics", "launches"])
-def test_a_request_that_leads_to_no_launch_says_so(name: str) -> None:
-    assert asked(**{name: 0 if name == "launches" else []}).no_launch
-
-
 @pytest.mark.parametrize(
     ("changes", "where", "words"),
     [

@@ -37,18 +37,20 @@ def test_the_slowest_link_is_below_every_fixed_order(percent: float) -> None:
     found = load(job.allocation.topology, nodes, sent, PAYLOAD)
     assert sorted(nodes.tolist()) == sorted(np.repeat(job.allocation.indices, 16).tolist())
     fixed = {
-        kind: load(job.allocation.topology, orders()[kind].place(job), sent, PAYLOAD).slowest_s
+        kind: load(job.allocation.topology, orders()[kind].place(job), sent, PAYLOAD)
         for kind in ("plain", "cart-create", "snake", "hilbert")
     }
-    assert found.slowest_s <= min(fixed.values())
-    assert found.slowest_s <= 0.7 * fixed["snake"]
+    assert found.slowest_s <= min(loads.slowest_s for loads in fixed.values())
+    assert found.slowest_s <= 0.7 * fixed["snake"].slowest_s
+    # The host links do not pay for it.
+    assert found.slowest_host_s <= 1.1 * min(fixed[kind].slowest_host_s for kind in ("plain", "cart-create"))
 
 
 def test_no_link_rises_above_a_limit() -> None:
     """What lowers the sum of all links may slow one down."""
     granted = allocate(gemini("4x4x4"), "contiguous")
     sent = stencil((8, 8), (1.0,))
-    problem = refine.problem(granted, 1, sent, PAYLOAD)
+    problem = refine.problem(granted, 1, sent)
     start = np.random.default_rng(4).permutation(problem.ranks).astype(np.int32)
     slowest, _, total = refine.seconds(problem, start)
     limit_s = 0.6 * slowest
@@ -79,20 +81,10 @@ def test_the_shortest_ways_are_taken_where_a_host_link_is_the_slowest() -> None:
     assert found.total_s < 4.4e-8, "the best start of the named orders has 6.9e-8 s"
 
 
-def test_the_host_links_are_not_paid_for_it() -> None:
-    job = sparse_job(50)
-    sent = stencil(job.grid, (1.0, 1.0, 1.0))
-    found = Search(job, sent, Effort(trials_per_rank=100)).best()
-    best_start = min(
-        (load(job.allocation.topology, orders()[kind].place(job), sent, PAYLOAD).slowest_host_s)
-        for kind in ("plain", "cart-create")
-    )
-    assert found.host_s <= 1.1 * best_start
-
-
 def test_one_seed_gives_one_placement() -> None:
-    one, other = (optimiser.optimised(replace(sparse_job(50), effort=QUICK)) for _ in range(2))
-    assert np.array_equal(one, other)
+    granted = occupied(allocate(gemini("4x4x2")), 50, 1)
+    job = PlacementJob(allocation=granted, grid=(4, 16), ranks_per_node=4, seed=1, effort=QUICK)
+    assert np.array_equal(optimiser.optimised(job), optimiser.optimised(job))
 
 
 def test_a_time_limit_returns_the_best_so_far() -> None:

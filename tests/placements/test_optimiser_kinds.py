@@ -71,7 +71,7 @@ def test_the_slowest_link_is_below_every_order(topology: Topology) -> None:
 @given(st.one_of(flies.groups(), flies.trees(), st.just(TORUS)), st.integers(0, 2**32 - 1))
 @example(TORUS, 5)
 def test_refinement_agrees_with_the_model(document: flies.Document, seed: int) -> None:
-    """Asymmetric random traffic with answers; routes that are the same for every packet.
+    """Asymmetric random traffic; routes that are the same for every packet.
 
     On a torus with two nodes per router the routes are those of the C code, and 20,000 trials improve on the start.
     """
@@ -86,13 +86,12 @@ def test_refinement_agrees_with_the_model(document: flies.Document, seed: int) -
     ends = ends[:, ends[0] != ends[1]]
     sizes = np.asarray(rng.integers(1, 1000, ends.shape[1]), dtype=np.float64)
     sent = Traffic(ranks=ranks, source=ends[0], target=ends[1], size_bytes=sizes)
-    protocol = PROTOCOLS["gemini-get"]
-    problem = refine.problem(granted, 3, sent, protocol)
+    problem = refine.problem(granted, 3, sent)
     start = rng.permutation(np.repeat(np.arange(len(granted.indices), dtype=np.int32), 3)).astype(np.int32)
     trials = 20_000 if document is TORUS else 500
     better = refine.refine(problem, start, trials=trials, power=8, node_share=0.1, seed=1, host_weight=0.5)
     for at in (start, better):
-        loads = load(topology, granted.indices[at], sent, protocol)
+        loads = load(topology, granted.indices[at], sent, PAYLOAD)
         assert refine.seconds(problem, at) == pytest.approx((loads.slowest_s, loads.slowest_host_s, loads.link_s.sum()))
     if document is TORUS:
         assert refine.seconds(problem, better)[0] < refine.seconds(problem, start)[0]

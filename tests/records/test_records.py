@@ -162,11 +162,13 @@ def test_benchmark_output_is_refused_in_one_line(change: dict[str, Any], words: 
         (b"1" * 5000, "too long"),
         (b'{"a": 18446744073709551616}', "64 bits"),
         (b"[]", "an array of 0 items"),
+        (None, "no such file"),
     ],
 )
-def test_files_that_are_no_json_are_refused_in_one_line(tmp_path: Path, content: bytes, words: str) -> None:
+def test_files_that_are_no_json_are_refused_in_one_line(tmp_path: Path, content: bytes | None, words: str) -> None:
     path = tmp_path / "b.json"
-    path.write_bytes(content)
+    if content is not None:
+        path.write_bytes(content)
     with pytest.raises(InputError) as caught:
         benchmark.load(path)
     assert words in one_line(caught.value)
@@ -176,11 +178,6 @@ def test_files_that_are_no_json_are_refused_in_one_line(tmp_path: Path, content:
 def test_a_recorded_output_is_read() -> None:
     read = benchmark.load(DATA / "output-hops.json")
     assert (read.benchmark, read.verified) == ("hops", True)
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file"):
-        benchmark.load(tmp_path / "none.json")
 
 
 # ---- record ----
@@ -365,14 +362,9 @@ def test_wrong_evidence_is_refused(change: dict[str, Any], words: str) -> None:
     assert words in refusal(changed(lambda document: document["launches"][0].update(change)))
 
 
-def test_a_changed_sample_no_longer_fits_the_id() -> None:
-    document = json.loads(record.text(SMALL))
-    document["launches"][0]["series"][0]["samples"][0] += 1
-    assert "the record was changed" in refusal(document)
-
-
 def test_all_64_digits_of_the_content_are_compared() -> None:
     """Two records of one id can be searched for; two of one digest cannot."""
+    assert "the record was changed" in refusal({**SMALL.document, "created": "2026-11-22T03:00:00Z"})
     assert SMALL.document["sha256"] == SMALL.sha256 == record.content_sha256(SMALL.document)
     wrong = SMALL.sha256[:12] + "0" * 52
     assert "sha256" in refusal({**SMALL.document, "sha256": wrong})
@@ -623,10 +615,6 @@ def test_a_kill_at_any_moment_leaves_the_archive_readable(tmp_path: Path) -> Non
     loaded = archive.load_all(tmp_path)
     assert loaded
     assert archive.add(SMALL, tmp_path).exists()
-
-
-def test_canonical_text_knows_no_blanks_and_sorts() -> None:
-    assert json_io.canonical({"b": [1, 2.5], "a": "é"}) == '{"a":"\\u00e9","b":[1,2.5]}'
 
 
 @pytest.mark.parametrize("command", ["report", "compare", "series", "list"])

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from support import evidence
 from support.commands import CHECKOUT
 from support.records import played_tender
-from support.records.played_tender import CHALLENGE, bid_of, jobs_of, key_of, run
+from support.records.played_tender import CHALLENGE, bid_of, jobs_of, key_of, packed, run
 
 from railyard.base.errors import InputError
 from railyard.records import launch_order
@@ -101,9 +101,8 @@ def test_the_evaluation_as_csv_and_json(fair: Path, tmp_path: Path) -> None:
 
 
 def test_two_equal_bids_are_not_told_apart(fair: Path, tmp_path: Path) -> None:
-    files = [archive.add(read, tmp_path / "a") for read in jobs_of(1.3, "twin")]
-    run("pack", *files, "-o", tmp_path / "twin", "--bidder", "twin", "--sign", key_of(tmp_path, "twin"))
-    done = run("evaluate", fair / "swift", tmp_path / "twin", "--request", fair / "tender.yml")
+    twin = packed(tmp_path, "twin", *jobs_of(1.3, "twin"), options=("--sign", key_of(tmp_path, "twin")))
+    done = run("evaluate", fair / "swift", twin, "--request", fair / "tender.yml")
     assert "cannot be told apart from" in done.output, done.output
 
 
@@ -201,9 +200,7 @@ def test_records_of_another_challenge_origin_or_session_are_refused(fair: Path, 
     other = evidence.good(origin="measured", challenge="another-word", speed=1.0)
     emulated = evidence.good(challenge=CHALLENGE)
     late = bid_of(1.0, "late", number=1, previous="0" * 64)
-    optimised = tmp_path / "bag"
-    files = [archive.add(each, tmp_path / "a") for each in (other, emulated, late)]
-    bag.write(optimised, files, bag.Bid(bidder="b", tier="optimised"))
+    optimised = packed(tmp_path, "b", other, emulated, late, options=("--tier", "optimised"))
     done = run("check", optimised, "--request", fair / "tender.yml")
     for words in (
         "case.challenge: another-word",
@@ -224,14 +221,10 @@ def test_the_first_jobs_of_one_session_count(fair: Path, tmp_path: Path) -> None
     lucky = evidence.good(
         seed=9, speed=9.0, number=4, previous=slow[-1].sha256, created=evidence.CREATED + timedelta(hours=1), **common
     )
-    files = [archive.add(read, tmp_path / "later") for read in (*slow, lucky)]
-    run("pack", *files, "-o", tmp_path / "one", "--bidder", "swift Ltd")
-    done = run("check", tmp_path / "one", "--request", fair / "tender.yml")
+    done = run("check", packed(tmp_path, "later", *slow, lucky), "--request", fair / "tender.yml")
     assert "case halo, default order: the first 4 of 5 jobs count" in done.output
     assert "ok       limits" in done.output and "24 results of 4 jobs" in done.output
-    files = [archive.add(read, tmp_path / "chosen") for read in (*slow[:2], *fast)]
-    run("pack", *files, "-o", tmp_path / "two", "--bidder", "swift Ltd")
-    done = run("check", tmp_path / "two", "--request", fair / "tender.yml")
+    done = run("check", packed(tmp_path, "chosen", *slow[:2], *fast), "--request", fair / "tender.yml")
     assert done.exit_code == 1 and "jobs of 2 sessions; expected one" in done.output
     assert "2 jobs with" not in done.output, "the fault is named once"
 

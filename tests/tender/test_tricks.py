@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 from support import evidence, forgeries, synthetic
-from support.records.played_tender import CHALLENGE, PAGE, run
+from support.records.played_tender import CHALLENGE, PAGE, packed, run
 
 from railyard.records.record import Record
-from railyard.records.store import archive
 from railyard.tender import agreement, judged
 
 Document = dict[str, Any]
@@ -33,13 +32,6 @@ def asked(tmp_path: Path) -> Path:
     path = tmp_path / "tender.yml"
     path.write_text(re.sub(r"(?m)^ *(signed|jobs): .*\n", "", text))
     return path
-
-
-def packed(folder: Path, name: str, *records: Record) -> Path:
-    files = [archive.add(read, folder / name / "archive") for read in records]
-    done = run("pack", *files, "-o", folder / name / "bag", "--bidder", name)
-    assert done.exit_code == 0, done.output
-    return folder / name / "bag"
 
 
 def digest(bag: Path) -> str:

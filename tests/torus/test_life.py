@@ -50,14 +50,9 @@ def sandbox(script: str) -> subprocess.CompletedProcess[str]:
     return in_checkout(alone)
 
 
-def command(*arguments: str) -> list[str]:
-    return [str(BIN / "railyard"), "torus", *arguments]
-
-
 def started(*arguments: str, **variables: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        command(*arguments), env=environment(**variables), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    words, pipe = [f"{BIN}/railyard", "torus", *arguments], subprocess.PIPE
+    return subprocess.Popen(words, env=environment(**variables), stdout=pipe, stderr=pipe, text=True)
 
 
 def state(railyard: Run, name: str) -> str:

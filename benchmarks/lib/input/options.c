@@ -38,30 +38,6 @@ static bool parse_value(const struct option_row *row, const char *text, void *co
     return row->choose ? row->choose(text, &row->names, field) : row->parse(text, field);
 }
 
-static void set_defaults(const struct option_table *table, void *configuration, struct problem *problem) {
-    for (int i = 0; i < table->count; i++) {
-        const struct option_row *row = &table->rows[i];
-        if (row->fallback && !parse_value(row, row->fallback, configuration))
-            problem_set(problem, "--%s %s: invalid default", row->name, row->fallback);
-    }
-}
-
-static void unknown_option(const struct option_table *table, const char *argument, struct problem *problem) {
-    char names[VALID_BYTES] = "--help";
-    size_t used = strlen(names);
-    for (int i = 0; i < table->count && used < sizeof names; i++)
-        used += (size_t)snprintf(names + used, sizeof names - used, " --%s", table->rows[i].name);
-    problem_set(problem, "%s: no such option; expected %s", argument, names);
-}
-
-static void set_option(const struct option_row *row, const char *value, void *configuration,
-                       struct problem *problem) {
-    if (!value)
-        problem_set(problem, "--%s: a value is missing; expected %s", row->name, row->valid);
-    else if (!parse_value(row, value, configuration))
-        problem_set(problem, "--%s %s: not valid; expected %s", row->name, value, row->valid);
-}
-
 /* Reads the option at argv[at]; returns how many arguments it took. */
 static int read_one(const struct option_table *table, char **argv, int index, void *configuration,
                     unsigned *given, struct problem *problem) {
@@ -71,36 +47,22 @@ static int read_one(const struct option_table *table, char **argv, int index, vo
     int row = strncmp(argument, "--", 2) == 0 ? find_row(table, name, length) : -1;
     bool joined = row >= 0 && name[length] == '=';
     if (row < 0) {
-        unknown_option(table, argument, problem);
+        char names[VALID_BYTES] = "--help";
+        size_t used = strlen(names);
+        for (int i = 0; i < table->count && used < sizeof names; i++)
+            used += (size_t)snprintf(names + used, sizeof names - used, " --%s", table->rows[i].name);
+        problem_set(problem, "%s: no such option; expected %s", argument, names);
         return 1;
     }
     *given |= 1u << row;
-    set_option(&table->rows[row], joined ? name + length + 1 : argv[index + 1], configuration, problem);
+    const char *value = joined ? name + length + 1 : argv[index + 1];
+    if (!value)
+        problem_set(problem, "--%s: a value is missing; expected %s", table->rows[row].name,
+                    table->rows[row].valid);
+    else if (!parse_value(&table->rows[row], value, configuration))
+        problem_set(problem, "--%s %s: not valid; expected %s", table->rows[row].name, value,
+                    table->rows[row].valid);
     return joined ? 1 : 2;
-}
-
-static bool is_help(const char *argument) {
-    return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
-}
-
-static void print_row(const struct option_row *row) {
-    char head[64];
-    (void)snprintf(head, sizeof head, "--%s %s", row->name, row->unit);
-    (void)printf("  %-30s %s\n", head, row->help);
-    (void)printf("  %-30s valid: %s; default: %s\n", "", row->valid,
-                 row->fallback ? row->fallback : row->absent);
-}
-
-static void print_help(const struct option_table *table) {
-    (void)printf("%s %s: %s\n\nUsage: mpirun ... %s [--OPTION VALUE]...\n\n", table->program,
-                 RAILYARD_VERSION, table->purpose, table->program);
-    for (int i = 0; i < table->count; i++)
-        print_row(&table->rows[i]);
-    (void)printf("  %-30s this text\n\n", "--help");
-    (void)printf("Exit status: 0 good, %d data wrong, %d usage, %d output not written, %d MPI failed%s.\n",
-                 EXIT_DATA_WRONG, EXIT_USAGE, EXIT_NOT_WRITTEN, EXIT_MPI_FAILED,
-                 table->more_statuses ? table->more_statuses : "");
-    (void)fflush(stdout);
 }
 
 /* Collective. False after the help was printed, or the first error of any rank. */
@@ -109,14 +71,33 @@ static bool read_all(const struct option_table *table, int argc, char **argv, vo
     struct problem problem = {0};
     int help = 0;
     int any_help = 0;
-    set_defaults(table, configuration, &problem);
+    for (int i = 0; i < table->count; i++) {
+        const struct option_row *row = &table->rows[i];
+        if (row->fallback && !parse_value(row, row->fallback, configuration))
+            problem_set(&problem, "--%s %s: invalid default", row->name, row->fallback);
+    }
     for (int index = 1; index < argc && !problem_is_set(&problem) && !help;) {
-        help = is_help(argv[index]);
+        help = strcmp(argv[index], "--help") == 0 || strcmp(argv[index], "-h") == 0;
         index += help ? 1 : read_one(table, argv, index, configuration, given, &problem);
     }
     MPI_CHECK(MPI_Allreduce(&help, &any_help, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
-    if (any_help && check_rank() == 0)
-        print_help(table);
+    if (any_help && check_rank() == 0) {
+        (void)printf("%s %s: %s\n\nUsage: mpirun ... %s [--OPTION VALUE]...\n\n", table->program,
+                     RAILYARD_VERSION, table->purpose, table->program);
+        for (int i = 0; i < table->count; i++) {
+            char head[64];
+            (void)snprintf(head, sizeof head, "--%s %s", table->rows[i].name, table->rows[i].unit);
+            (void)printf("  %-30s %s\n", head, table->rows[i].help);
+            (void)printf("  %-30s valid: %s; default: %s\n", "", table->rows[i].valid,
+                         table->rows[i].fallback ? table->rows[i].fallback : table->rows[i].absent);
+        }
+        (void)printf("  %-30s this text\n\n", "--help");
+        (void)printf(
+            "Exit status: 0 good, %d data wrong, %d usage, %d output not written, %d MPI failed%s.\n",
+            EXIT_DATA_WRONG, EXIT_USAGE, EXIT_NOT_WRITTEN, EXIT_MPI_FAILED,
+            table->more_statuses ? table->more_statuses : "");
+        (void)fflush(stdout);
+    }
     *outcome = any_help ? OPTIONS_HELP : OPTIONS_WRONG;
     return !any_help && !problem_agree(&problem, table->program);
 }

@@ -88,13 +88,6 @@ char *textfile_share(MPI_Comm comm, const char *path, const char *label, struct 
 
 static const char blanks[] = " \t\r\v\f";
 
-static void trim_end(char *line) {
-    size_t length = strcspn(line, "#");
-    while (length > 0 && strchr(blanks, line[length - 1]))
-        length--;
-    line[length] = '\0';
-}
-
 char *textfile_line(char **rest, int *number) {
     while (*rest && **rest) {
         char *line = *rest;
@@ -104,7 +97,10 @@ char *textfile_line(char **rest, int *number) {
             *end = '\0';
         ++*number;
         line += strspn(line, blanks);
-        trim_end(line);
+        size_t length = strcspn(line, "#");
+        while (length > 0 && strchr(blanks, line[length - 1]))
+            length--;
+        line[length] = '\0';
         if (*line)
             return line;
     }

@@ -76,14 +76,6 @@ bool clock_too_short(double interval_s) {
     return interval_s < TICKS_LEAST * clock_tick_s();
 }
 
-/* FNV-1a, cut to what a colour may be. */
-static int colour_of(const char *text) {
-    uint32_t value = UINT32_C(0x811c9dc5);
-    for (; *text; text++)
-        value = (value ^ (unsigned char)*text) * UINT32_C(0x01000193);
-    return (int)(value & 0x7fffffff);
-}
-
 static int rank_in(MPI_Comm comm) {
     int rank = 0;
     MPI_CHECK(MPI_Comm_rank(comm, &rank));
@@ -95,7 +87,12 @@ struct clock clock_open(MPI_Comm comm, bool pings) {
     char name[KEY_BYTES];
     int rank = rank_in(comm);
     clock_name(name);
-    clock.name = colour_of(name);
+    /* FNV-1a, cut to what a colour may be. */
+    const char *text = name;
+    uint32_t value = UINT32_C(0x811c9dc5);
+    for (; *text; text++)
+        value = (value ^ (unsigned char)*text) * UINT32_C(0x01000193);
+    clock.name = (int)(value & 0x7fffffff);
     MPI_CHECK(MPI_Comm_split(comm, pings ? rank : clock.name, rank, &clock.same));
     MPI_CHECK(MPI_Comm_split(comm, rank_in(clock.same) == 0 ? 0 : MPI_UNDEFINED, rank, &clock.leaders));
     return clock;
@@ -105,18 +102,6 @@ void clock_close(struct clock *clock) {
     if (clock->leaders != MPI_COMM_NULL)
         MPI_CHECK(MPI_Comm_free(&clock->leaders));
     MPI_CHECK(MPI_Comm_free(&clock->same));
-}
-
-/* Answers a child's pings with this rank's estimate of rank 0's time. */
-static void tell_time(MPI_Comm comm, int child, const struct clock_reading *reading) {
-    int more = 1;
-    MPI_CHECK(MPI_Recv(&more, 1, MPI_INT, child, TAG_ASK, comm, MPI_STATUS_IGNORE));
-    while (more) {
-        double now_s = clock_now_s() + reading->ahead_s;
-        MPI_CHECK(MPI_Send(&now_s, 1, MPI_DOUBLE, child, TAG_TELL, comm));
-        MPI_CHECK(MPI_Recv(&more, 1, MPI_INT, child, TAG_ASK, comm, MPI_STATUS_IGNORE));
-    }
-    MPI_CHECK(MPI_Send(&reading->bound_s, 1, MPI_DOUBLE, child, TAG_TELL, comm));
 }
 
 static void ask(MPI_Comm comm, int parent, int more, double *answer) {
@@ -150,10 +135,20 @@ static struct clock_reading read_tree(MPI_Comm comm) {
     int rank = rank_in(comm);
     MPI_CHECK(MPI_Comm_size(comm, &ranks));
     for (int step = 1; step < ranks; step *= 2)
-        if (rank < step && rank + step < ranks)
-            tell_time(comm, rank + step, &reading);
-        else if (rank >= step && rank < 2 * step)
+        if (rank < step && rank + step < ranks) {
+            /* Answers a child's pings with this rank's estimate of rank 0's time. */
+            int child = rank + step;
+            int more = 1;
+            MPI_CHECK(MPI_Recv(&more, 1, MPI_INT, child, TAG_ASK, comm, MPI_STATUS_IGNORE));
+            while (more) {
+                double now_s = clock_now_s() + reading.ahead_s;
+                MPI_CHECK(MPI_Send(&now_s, 1, MPI_DOUBLE, child, TAG_TELL, comm));
+                MPI_CHECK(MPI_Recv(&more, 1, MPI_INT, child, TAG_ASK, comm, MPI_STATUS_IGNORE));
+            }
+            MPI_CHECK(MPI_Send(&reading.bound_s, 1, MPI_DOUBLE, child, TAG_TELL, comm));
+        } else if (rank >= step && rank < 2 * step) {
             reading = ask_time(comm, rank - step);
+        }
     return reading;
 }
 

@@ -67,7 +67,8 @@ static void add_zone(struct energy *energy, const char *root, const char *zone, 
     add(energy, &counter);
 }
 
-static void add_zones(struct energy *energy, const char *root) {
+void energy_begin(const char *root, struct energy *energy) {
+    energy->count = 0;
     char zone[LINE_BYTES];
     for (int i = 0; i < ZONES; i++) {
         (void)snprintf(zone, sizeof zone, "intel-rapl:%d", i);
@@ -77,11 +78,6 @@ static void add_zones(struct energy *energy, const char *root) {
             add_zone(energy, root, zone, true);
         }
     }
-}
-
-void energy_begin(const char *root, struct energy *energy) {
-    energy->count = 0;
-    add_zones(energy, root);
     for (size_t i = 0; i < sizeof crays / sizeof *crays; i++) {
         struct energy_counter counter = {.joules_of_one = 1};
         (void)snprintf(counter.name, sizeof counter.name, "%s", crays[i].name);

@@ -4,14 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t mix(uint64_t word) {
+uint64_t payload_word(uint64_t key, uint64_t index) {
+    uint64_t word = key + (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
     word = (word ^ (word >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     word = (word ^ (word >> 27)) * UINT64_C(0x94d049bb133111eb);
     return word ^ (word >> 31);
-}
-
-uint64_t payload_word(uint64_t key, uint64_t index) {
-    return mix(key + (index + 1) * UINT64_C(0x9e3779b97f4a7c15));
 }
 
 uint64_t payload_key(uint64_t seed, uint64_t round, uint64_t rank, uint64_t part) {

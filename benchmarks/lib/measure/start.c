@@ -47,23 +47,18 @@ static enum start choose(MPI_Comm comm, enum start asked) {
     return SIMULATED || !all_have_cpus(comm) ? START_BARRIER : START_CLOCK;
 }
 
-/* Collective. Returns the longest time for rank 0's broadcast to reach a rank. */
-static double agreement_s(MPI_Comm comm) {
-    struct word word = {0};
-    MPI_CHECK(MPI_Barrier(comm));
-    double begin_s = clock_now_s();
-    MPI_CHECK(MPI_Bcast(&word, (int)sizeof word, MPI_BYTE, 0, comm));
-    MPI_CHECK(MPI_Barrier(comm));
-    return sampling_longest(clock_now_s() - begin_s);
-}
-
 struct starter starter_open(MPI_Comm comm, enum start asked, bool pings) {
     struct starter starter = {.comm = comm, .start = choose(comm, asked), .clock = clock_open(comm, pings)};
     clock_read(&starter.clock);
     starter.one_clock = clock_bound_s(&starter.clock, comm) <= 0;
     starter.read_s = clock_now_s();
     if (starter.start == START_CLOCK) {
-        double agreement = agreement_s(comm);
+        struct word word = {0};
+        MPI_CHECK(MPI_Barrier(comm));
+        double begin_s = clock_now_s();
+        MPI_CHECK(MPI_Bcast(&word, (int)sizeof word, MPI_BYTE, 0, comm));
+        MPI_CHECK(MPI_Barrier(comm));
+        double agreement = sampling_longest(clock_now_s() - begin_s);
         starter.slack_s = fmax(least_slack_s, agreement);
         starter.most_slack_s = fmax(most_slack_s, most_agreements * agreement);
     }
@@ -72,17 +67,6 @@ struct starter starter_open(MPI_Comm comm, enum start asked, bool pings) {
 
 void starter_close(struct starter *starter) {
     clock_close(&starter->clock);
-}
-
-/* Sleeps, and polls the clock at the end where a sleep may be too long: ranks that share a CPU disturb each
- * other by it. */
-static void wait_until(double own_s, double tolerance_s) {
-    double poll_s = SIMULATED || tolerance_s > 2 * spin_s ? 0 : spin_s;
-    double left_s = own_s - clock_now_s();
-    if (left_s > 2 * poll_s)
-        idle_sleep(left_s - poll_s);
-    while (clock_now_s() < own_s)
-        ;
 }
 
 double starter_begin(struct starter *starter, double tolerance_s, double *late_s) {
@@ -102,7 +86,14 @@ double starter_begin(struct starter *starter, double tolerance_s, double *late_s
     }
     double own_s = clock_own_s(&starter->clock, word.start_s);
     starter->margin_s = own_s - clock_now_s();
-    wait_until(own_s, tolerance_s);
+    /* Sleeps, and polls the clock at the end where a sleep may be too long: ranks that share a CPU disturb
+     * each other by it. */
+    double poll_s = SIMULATED || tolerance_s > 2 * spin_s ? 0 : spin_s;
+    double left_s = own_s - clock_now_s();
+    if (left_s > 2 * poll_s)
+        idle_sleep(left_s - poll_s);
+    while (clock_now_s() < own_s)
+        ;
     *late_s = clock_now_s() - own_s;
     return own_s;
 }

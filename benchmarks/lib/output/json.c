@@ -85,23 +85,19 @@ static int utf8_bytes(const unsigned char *text) {
     return overlong || surrogate || beyond ? 0 : bytes;
 }
 
-static void put_character(struct json *json, const unsigned char *text, int bytes) {
-    if (bytes == 0)
-        put(json, "\\ufffd");
-    else if (*text == '"' || *text == '\\')
-        (void)fprintf(json->file, "\\%c", *text);
-    else if (*text < 0x20 || *text == 0x7f)
-        (void)fprintf(json->file, "\\u%04x", *text);
-    else
-        (void)fwrite(text, 1, (size_t)bytes, json->file);
-}
-
 static void put_string(struct json *json, const char *text) {
     const unsigned char *at = (const unsigned char *)text;
     put(json, "\"");
     while (*at) {
         int bytes = utf8_bytes(at);
-        put_character(json, at, bytes);
+        if (bytes == 0)
+            put(json, "\\ufffd");
+        else if (*at == '"' || *at == '\\')
+            (void)fprintf(json->file, "\\%c", *at);
+        else if (*at < 0x20 || *at == 0x7f)
+            (void)fprintf(json->file, "\\u%04x", *at);
+        else
+            (void)fwrite(at, 1, (size_t)bytes, json->file);
         at += bytes ? bytes : 1;
     }
     put(json, "\"");

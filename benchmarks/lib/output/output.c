@@ -66,37 +66,31 @@ static const char *write_line(struct json *json, const char *key, const char *li
     return line[length] ? line + length + 1 : line + length;
 }
 
-static void write_layout(struct json *json, const char *layout) {
-    const char *line = strchr(layout, '\n') + 1;
-    json_object(json);
-    json_key_integer(json, "ranks", strtol(layout, NULL, 10));
-    line = write_line(json, "cpu", line);
-    line = write_line(json, "allowed_cpus", line);
-    line = write_line(json, "numa_node", line);
-    json_key_array(json, "cpu_sets");
-    while (*line)
-        line = write_line(json, NULL, line);
-    json_array_end(json);
-    json_object_end(json);
-}
-
-static void write_row(struct json *json, const struct evidence_row *row) {
-    json_object(json);
-    json_key_text(json, "host", row->host);
-    json_key_text(json, "ranks", row->ranks);
-    json_key_integer(json, "layout", row->layout_number);
-    json_object_end(json);
-}
-
 void output_ranks(struct json *json, const struct evidence_list *list) {
     json_key_object(json, "ranks");
     json_key_array(json, "layouts");
-    for (int i = 0; i < list->layout_count; i++)
-        write_layout(json, list->layouts[i]);
+    for (int i = 0; i < list->layout_count; i++) {
+        const char *line = strchr(list->layouts[i], '\n') + 1;
+        json_object(json);
+        json_key_integer(json, "ranks", strtol(list->layouts[i], NULL, 10));
+        line = write_line(json, "cpu", line);
+        line = write_line(json, "allowed_cpus", line);
+        line = write_line(json, "numa_node", line);
+        json_key_array(json, "cpu_sets");
+        while (*line)
+            line = write_line(json, NULL, line);
+        json_array_end(json);
+        json_object_end(json);
+    }
     json_array_end(json);
     json_key_array(json, "nodes");
-    for (int row = 0; row < list->row_count; row++)
-        write_row(json, &list->rows[row]);
+    for (int row = 0; row < list->row_count; row++) {
+        json_object(json);
+        json_key_text(json, "host", list->rows[row].host);
+        json_key_text(json, "ranks", list->rows[row].ranks);
+        json_key_integer(json, "layout", list->rows[row].layout_number);
+        json_object_end(json);
+    }
     json_array_end(json);
     json_object_end(json);
 }
@@ -145,22 +139,6 @@ static void find_version(const char *path, char version[VERSION_BYTES]) {
     (void)dlclose(library);
 }
 
-static void write_library(struct json *json, const char *path) {
-    char version[VERSION_BYTES];
-    find_version(path, version);
-    json_object(json);
-    json_key_text(json, "path", path);
-    json_key_text(json, "version", version);
-    json_object_end(json);
-}
-
-/* The path at the end of a line of the map; NULL where the line has none. A file has several lines in a row.
- */
-static char *path_of(char *line) {
-    line[strcspn(line, "\n")] = '\0';
-    return strchr(line, '/');
-}
-
 /* Writes the member `libraries`: path and version (empty where unknown) of each communication library that
  * this process has loaded, in the order of /proc/self/maps. After MPI_Init those that MPI loads itself (UCX,
  * libfabric, PSM2) are included. Leaves out: libraries that are linked into others, and versions of libraries
@@ -172,11 +150,19 @@ static void write_libraries(struct json *json) {
     FILE *map = fopen("/proc/self/maps", "r");
     json_key_array(json, "libraries");
     while (map && count < LIBRARIES_MOST && fgets(line, sizeof line, map)) {
-        const char *path = path_of(line);
+        /* The path at the end of a line of the map; NULL where the line has none. A file has several lines in
+         * a row. */
+        line[strcspn(line, "\n")] = '\0';
+        const char *path = strchr(line, '/');
         if (!path || !is_communication(path) || strcmp(path, last) == 0 || strlen(path) >= sizeof last)
             continue;
         (void)snprintf(last, sizeof last, "%s", path);
-        write_library(json, path);
+        char version[VERSION_BYTES];
+        find_version(path, version);
+        json_object(json);
+        json_key_text(json, "path", path);
+        json_key_text(json, "version", version);
+        json_object_end(json);
         count++;
     }
     if (map)

@@ -51,13 +51,6 @@ struct row {
     char cells[COLUMNS_MAX][CELL_BYTES];
 };
 
-static void label_heading(const struct label *label, char *cell) {
-    size_t length = strlen(label->name);
-    if (ends_with(label->name, bytes_suffix))
-        length -= strlen(bytes_suffix);
-    (void)snprintf(cell, CELL_BYTES, "%.*s", (int)length, label->name);
-}
-
 static void label_cell(const struct label *label, char *cell) {
     if (label->text)
         (void)snprintf(cell, CELL_BYTES, "%s", label->text);
@@ -65,16 +58,6 @@ static void label_cell(const struct label *label, char *cell) {
         table_size((uint64_t)label->number, cell);
     else
         (void)snprintf(cell, CELL_BYTES, "%lld", (long long)label->number);
-}
-
-static void heading_row(const struct series *series, struct row *row) {
-    static const char *const fixed[FIXED_COLUMNS] = {"fom", "unit", "samples", "median", "min", "max"};
-    int column = 0;
-    strcpy(row->cells[column++], fixed[0]);
-    for (int i = 0; i < series->label_count; i++)
-        label_heading(&series->labels[i], row->cells[column++]);
-    for (int i = 1; i < FIXED_COLUMNS; i++)
-        strcpy(row->cells[column++], fixed[i]);
 }
 
 static void number_cell(double value, char *cell) {
@@ -131,7 +114,17 @@ static void print_measured(const struct series_list *list, const struct series *
     int columns = FIXED_COLUMNS + first->label_count;
     struct row *heading = check_alloc(1, sizeof *heading);
     struct row *rows = check_alloc((size_t)list->count, sizeof *rows);
-    heading_row(first, heading);
+    static const char *const fixed[FIXED_COLUMNS] = {"fom", "unit", "samples", "median", "min", "max"};
+    int column = 0;
+    strcpy(heading->cells[column++], fixed[0]);
+    for (int i = 0; i < first->label_count; i++) {
+        size_t length = strlen(first->labels[i].name);
+        if (ends_with(first->labels[i].name, bytes_suffix))
+            length -= strlen(bytes_suffix);
+        (void)snprintf(heading->cells[column++], CELL_BYTES, "%.*s", (int)length, first->labels[i].name);
+    }
+    for (int i = 1; i < FIXED_COLUMNS; i++)
+        strcpy(heading->cells[column++], fixed[i]);
     widen(heading, columns, widths);
     for (int i = 0; i < list->count; i++)
         if (is_row(&list->series[i])) {
@@ -146,22 +139,19 @@ static void print_measured(const struct series_list *list, const struct series *
     free(heading);
 }
 
-static void print_not_measured(const struct series *series) {
-    char cell[CELL_BYTES];
-    (void)printf("not measured: %s", series->fom.name);
-    for (int i = 0; i < series->label_count; i++) {
-        label_cell(&series->labels[i], cell);
-        (void)printf(", %s %s", series->labels[i].name, cell);
-    }
-    (void)printf(": %s\n", series->reason);
-}
-
 void table_print(const struct series_list *list) {
     const struct series *first = first_measured(list);
     if (first)
         print_measured(list, first);
     for (int i = 0; i < list->count; i++)
-        if (!list->series[i].samples)
-            print_not_measured(&list->series[i]);
+        if (!list->series[i].samples) {
+            char cell[CELL_BYTES];
+            (void)printf("not measured: %s", list->series[i].fom.name);
+            for (int k = 0; k < list->series[i].label_count; k++) {
+                label_cell(&list->series[i].labels[k], cell);
+                (void)printf(", %s %s", list->series[i].labels[k].name, cell);
+            }
+            (void)printf(": %s\n", list->series[i].reason);
+        }
     (void)fflush(stdout);
 }

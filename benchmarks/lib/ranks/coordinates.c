@@ -31,14 +31,6 @@ bool parse_dimension_letters(const char *text, void *field) {
     return true;
 }
 
-/* Adds a number to a coordinate of three: numbers from the third on become one, the last fastest. */
-static void fold(int *folded, int dimension, int number, int extent) {
-    if (dimension < TORUS_DIMENSIONS)
-        folded[dimension] = number;
-    else
-        folded[TORUS_DIMENSIONS - 1] = folded[TORUS_DIMENSIONS - 1] * extent + number;
-}
-
 static void read_extents(char *rest, struct source source, struct coordinates *coordinates,
                          struct problem *problem) {
     size_t routers = 1;
@@ -68,14 +60,6 @@ static void read_extents(char *rest, struct source source, struct coordinates *c
     coordinates->file_dimensions = count;
 }
 
-/* The extents of the file as text: 4x4x4. */
-static void name_extents(const struct coordinates *coordinates, char *text, size_t size) {
-    size_t used = 0;
-    for (int d = 0; d < coordinates->file_dimensions && used < size; d++)
-        used +=
-            (size_t)snprintf(text + used, size - used, "%s%d", d ? "x" : "", coordinates->file_extents[d]);
-}
-
 static void read_node(const char *host, char *rest, struct source source, struct coordinates *coordinates,
                       struct problem *problem) {
     struct torus_node *node = &coordinates->nodes[coordinates->node_count];
@@ -85,13 +69,20 @@ static void read_node(const char *host, char *rest, struct source source, struct
         int extent = coordinates->file_extents[d];
         if (!textfile_integer(&rest, 0, extent - 1, &number)) {
             char extents[FILE_DIMENSIONS_MAX * 12];
-            name_extents(coordinates, extents, sizeof extents);
+            size_t used = 0;
+            for (int k = 0; k < coordinates->file_dimensions && used < sizeof extents; k++)
+                used += (size_t)snprintf(extents + used, sizeof extents - used, "%s%d", k ? "x" : "",
+                                         coordinates->file_extents[k]);
             problem_set(problem,
                         "--coordinates %s: line %d: not valid; expected HOST X Y Z inside the torus %s",
                         source.path, source.line, extents);
             return;
         }
-        fold(node->coordinate, d, number, extent);
+        /* Adds a number to a coordinate of three: numbers from the third on become one, the last fastest. */
+        if (d < TORUS_DIMENSIONS)
+            node->coordinate[d] = number;
+        else
+            node->coordinate[TORUS_DIMENSIONS - 1] = node->coordinate[TORUS_DIMENSIONS - 1] * extent + number;
     }
     if (textfile_word(&rest))
         problem_set(problem, "--coordinates %s: line %d: more than HOST X Y Z", source.path, source.line);
@@ -115,15 +106,6 @@ static void read_line(char *line, struct source source, struct coordinates *coor
         read_node(first, rest, source, coordinates, problem);
 }
 
-static size_t count_lines(const char *text) {
-    size_t lines = 1;
-    while ((text = strchr(text, '\n')) != NULL) {
-        lines++;
-        text++;
-    }
-    return lines;
-}
-
 static int compare_entries(const void *left, const void *right) {
     const struct host_entry *a = left;
     const struct host_entry *b = right;
@@ -131,8 +113,23 @@ static int compare_entries(const void *left, const void *right) {
     return order != 0 ? order : a->node - b->node;
 }
 
-/* Sorts the hosts for binary search; sets a problem for a host that is listed twice. */
-static void index_hosts(const char *path, struct coordinates *coordinates, struct problem *problem) {
+static void read_text(const char *path, struct coordinates *coordinates, struct problem *problem) {
+    struct source source = {.path = path};
+    char *rest = coordinates->text;
+    char *line;
+    const char *text = rest;
+    size_t lines = 1;
+    while ((text = strchr(text, '\n')) != NULL) {
+        lines++;
+        text++;
+    }
+    coordinates->nodes = check_alloc(lines, sizeof *coordinates->nodes);
+    while (!problem_is_set(problem) && (line = textfile_line(&rest, &source.line)) != NULL)
+        read_line(line, source, coordinates, problem);
+    if (coordinates->node_count == 0)
+        problem_set(problem,
+                    "--coordinates %s: no node; expected torus X Y Z, then a line HOST X Y Z per node", path);
+    /* Sorts the hosts for binary search; sets a problem for a host that is listed twice. */
     int count = coordinates->node_count;
     coordinates->by_host = check_alloc((size_t)count, sizeof *coordinates->by_host);
     for (int node = 0; node < count; node++)
@@ -142,19 +139,6 @@ static void index_hosts(const char *path, struct coordinates *coordinates, struc
         if (strcmp(coordinates->by_host[i - 1].host, coordinates->by_host[i].host) == 0)
             problem_set(problem, "--coordinates %s: line %d: host %s is listed twice", path,
                         coordinates->nodes[coordinates->by_host[i].node].line, coordinates->by_host[i].host);
-}
-
-static void read_text(const char *path, struct coordinates *coordinates, struct problem *problem) {
-    struct source source = {.path = path};
-    char *rest = coordinates->text;
-    char *line;
-    coordinates->nodes = check_alloc(count_lines(rest), sizeof *coordinates->nodes);
-    while (!problem_is_set(problem) && (line = textfile_line(&rest, &source.line)) != NULL)
-        read_line(line, source, coordinates, problem);
-    if (coordinates->node_count == 0)
-        problem_set(problem,
-                    "--coordinates %s: no node; expected torus X Y Z, then a line HOST X Y Z per node", path);
-    index_hosts(path, coordinates, problem);
 }
 
 /* Returns the first index whose name, truncated to `length` characters, is not less than the text. */
@@ -277,8 +261,9 @@ size_t coordinates_routers(const int *extents) {
     return (size_t)extents[0] * (size_t)extents[1] * (size_t)extents[2];
 }
 
-/* Numbers the nodes of each router from 0. */
-static void find_slots(const struct coordinates *coordinates, struct lattice *lattice) {
+void lattice_make(const struct coordinates *coordinates, int ranks, struct lattice *lattice) {
+    *lattice = (struct lattice){0};
+    /* Numbers the nodes of each router from 0. */
     int *nodes_at = check_alloc(coordinates_routers(coordinates->extents), sizeof(int));
     lattice->slot_of_node = check_alloc((size_t)coordinates->node_count, sizeof(int));
     for (int i = 0; i < coordinates->node_count; i++) {
@@ -288,9 +273,8 @@ static void find_slots(const struct coordinates *coordinates, struct lattice *la
             lattice->nodes_per_router = *count;
     }
     free(nodes_at);
-}
-
-static void place_on_lattice(const struct coordinates *coordinates, int ranks, struct lattice *lattice) {
+    memcpy(lattice->extents, coordinates->extents, sizeof lattice->extents);
+    lattice->extents[1] *= lattice->nodes_per_router;
     int position[TORUS_DIMENSIONS];
     size_t positions = coordinates_routers(lattice->extents);
     lattice->rank_at = check_alloc(positions, sizeof(int));
@@ -300,14 +284,6 @@ static void place_on_lattice(const struct coordinates *coordinates, int ranks, s
         lattice_position(lattice, coordinates, rank, position);
         lattice->rank_at[coordinates_index(lattice->extents, position)] = rank;
     }
-}
-
-void lattice_make(const struct coordinates *coordinates, int ranks, struct lattice *lattice) {
-    *lattice = (struct lattice){0};
-    find_slots(coordinates, lattice);
-    memcpy(lattice->extents, coordinates->extents, sizeof lattice->extents);
-    lattice->extents[1] *= lattice->nodes_per_router;
-    place_on_lattice(coordinates, ranks, lattice);
 }
 
 void lattice_free(struct lattice *lattice) {

@@ -149,15 +149,6 @@ void *evidence_collect(MPI_Comm comm, const void *part, int bytes, int *total) {
 
 /* ---- the ranks of a node ---- */
 
-/* The ranks that share this one's node; where one process holds all ranks, each is alone. */
-static MPI_Comm same_node(void) {
-    MPI_Comm node = MPI_COMM_SELF;
-#ifndef RAILYARD_HOST_FROM_MPI
-    MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
-#endif
-    return node;
-}
-
 /* What the first rank of a node gathers from its ranks; `cpus` are the texts of their CPUs. */
 struct node {
     int count;
@@ -186,12 +177,6 @@ static void gather_node(MPI_Comm comm, struct node *node) {
     for (int i = 0; i < node->count; i++, cpus += strlen(cpus) + 1)
         node->cpus[i] = cpus;
     free(own.bytes);
-}
-
-static void free_node(struct node *node) {
-    free(node->places);
-    free(node->cpus);
-    free(node->text);
 }
 
 /* The number of a rank's set of CPUs among the different ones; adds it to them. */
@@ -240,35 +225,10 @@ static void fold_host(const struct node *node, const char *host, struct text *te
     free(sets);
 }
 
-/* Counts the rows of a node: one, unless its ranks report different host names. */
-static void fold_node(const struct node *node, struct text *text) {
-    for (int i = 0; i < node->count; i++) {
-        bool known = false;
-        for (int before = 0; before < i && !known; before++)
-            known = strcmp(node->places[before].host, node->places[i].host) == 0;
-        if (!known)
-            fold_host(node, node->places[i].host, text);
-    }
-}
-
 /* ---- rank 0 ---- */
 
 static const char *after(const char *text) {
     return text + strlen(text) + 1;
-}
-
-static void read_rows(struct evidence_list *list, size_t bytes) {
-    int ends = 0;
-    for (size_t i = 0; i < bytes; i++)
-        ends += list->text[i] == '\0';
-    list->row_count = ends / 3;
-    list->rows = check_alloc((size_t)list->row_count, sizeof *list->rows);
-    const char *text = list->text;
-    for (int row = 0; row < list->row_count; row++) {
-        const char *ranks = after(text);
-        list->rows[row] = (struct evidence_row){.host = text, .ranks = ranks, .layout = after(ranks)};
-        text = after(after(ranks));
-    }
 }
 
 static int compare_layouts(const void *left, const void *right) {
@@ -311,23 +271,46 @@ static void gather(MPI_Comm comm, struct evidence_list *list) {
     struct text own = {0};
     *list = (struct evidence_list){0};
     gather_node(comm, &node);
-    fold_node(&node, &own);
+    /* Counts the rows of a node: one, unless its ranks report different host names. */
+    for (int i = 0; i < node.count; i++) {
+        bool known = false;
+        for (int before = 0; before < i && !known; before++)
+            known = strcmp(node.places[before].host, node.places[i].host) == 0;
+        if (!known)
+            fold_host(&node, node.places[i].host, &own);
+    }
     int bytes = 0;
     list->text = evidence_collect(MPI_COMM_WORLD, own.bytes, (int)own.length, &bytes);
     free(own.bytes);
-    free_node(&node);
+    free(node.places);
+    free(node.cpus);
+    free(node.text);
     if (check_rank() != 0)
         return;
     list->ranks = check_ranks();
     list->row_of_rank = check_alloc((size_t)list->ranks, sizeof *list->row_of_rank);
-    read_rows(list, (size_t)bytes);
+    int ends = 0;
+    for (size_t i = 0; i < ((size_t)bytes); i++)
+        ends += list->text[i] == '\0';
+    list->row_count = ends / 3;
+    list->rows = check_alloc((size_t)list->row_count, sizeof *list->rows);
+    const char *text = list->text;
+    for (int row = 0; row < list->row_count; row++) {
+        const char *ranks = after(text);
+        list->rows[row] = (struct evidence_row){.host = text, .ranks = ranks, .layout = after(ranks)};
+        text = after(after(ranks));
+    }
     number_layouts(list);
     for (int row = 0; row < list->row_count; row++)
         place_ranks(list, row);
 }
 
 void evidence_gather(struct evidence_list *list) {
-    MPI_Comm comm = same_node();
+    /* The ranks that share this one's node; where one process holds all ranks, each is alone. */
+    MPI_Comm comm = MPI_COMM_SELF;
+#ifndef RAILYARD_HOST_FROM_MPI
+    MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm));
+#endif
     gather(comm, list);
     if (comm != MPI_COMM_SELF)
         MPI_CHECK(MPI_Comm_free(&comm));

@@ -64,8 +64,13 @@ int check_singletons(void) {
     return launcher && check_ranks() == 1 ? value_of(launcher->processes) : 0;
 }
 
-/* Ends this process with one line, printed by the launcher's first process, where it is a singleton. */
-static void refuse_singletons(const char *program) {
+/* ---- start and memory ---- */
+
+void check_mpi_init(int *argc, char ***argv) {
+    MPI_CHECK(MPI_Init(argc, argv));
+    MPI_CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    MPI_CHECK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    /* Ends this process with one line, printed by the launcher's first process, where it is a singleton. */
     char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
     int processes = check_singletons();
@@ -78,18 +83,9 @@ static void refuse_singletons(const char *program) {
     if (value_of(launcher_of_many()->number) == 0)
         (void)fprintf(stderr,
                       "%s: %d singletons instead of %d ranks: %s does not understand what started it\n",
-                      program, processes, processes, library);
+                      base_name((*argv)[0]), processes, processes, library);
     MPI_CHECK(MPI_Finalize());
     exit(EXIT_MPI_FAILED);
-}
-
-/* ---- start and memory ---- */
-
-void check_mpi_init(int *argc, char ***argv) {
-    MPI_CHECK(MPI_Init(argc, argv));
-    MPI_CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-    MPI_CHECK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
-    refuse_singletons(base_name((*argv)[0]));
 }
 
 static void *or_stop(void *memory, size_t count, size_t item_bytes) {

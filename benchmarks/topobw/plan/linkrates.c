@@ -18,14 +18,6 @@ struct source {
     int line;
 };
 
-static void bad_line(struct source source, struct problem *problem) {
-    problem_set(problem,
-                "--links %s: line %d: not valid; expected host RATE, link X+ x y z CLASS RATE (a router of "
-                "the torus, "
-                "X+ to Z-, rate in GB/s above 0), or test PHASE CLASS RATE ROUTERS NAME PAIRS PARTS CROSSED",
-                source.path, source.line);
-}
-
 static size_t slot_of(const int *extents, const int *coordinate, int dimension, int step) {
     return coordinates_index(extents, coordinate) * DIRECTIONS + (size_t)(2 * dimension + (step < 0));
 }
@@ -118,7 +110,12 @@ static void read_line(char *line, struct source source, struct link_rates *rates
                 : strcmp(first, "test") == 0 ? read_test(rest, &rates->listed)
                                              : false;
     if (!good)
-        bad_line(source, problem);
+        problem_set(
+            problem,
+            "--links %s: line %d: not valid; expected host RATE, link X+ x y z CLASS RATE (a router of "
+            "the torus, "
+            "X+ to Z-, rate in GB/s above 0), or test PHASE CLASS RATE ROUTERS NAME PAIRS PARTS CROSSED",
+            source.path, source.line);
 }
 
 void link_rates_read(const char *path, const int *extents, struct link_rates *rates,

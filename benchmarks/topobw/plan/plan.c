@@ -128,13 +128,6 @@ static void add_link(const struct stations *stations, const struct link_rates *r
     add_transfers(stations, router, target, plan);
 }
 
-/* Every station sends at most once in each direction of each dimension. */
-static void make_room(const struct stations *stations, struct plan *plan) {
-    size_t room = 2 * TORUS_DIMENSIONS * (size_t)stations->first[stations->routers];
-    plan->links = check_alloc(room, sizeof *plan->links);
-    plan->transfers = check_alloc(room, sizeof *plan->transfers);
-}
-
 /* ---- tests one by one ---- */
 
 static int rank_of_host(const struct coordinates *coordinates, const int *lowest, const char *host) {
@@ -198,14 +191,6 @@ static void add_listed(const struct coordinates *coordinates, const int *lowest,
     plan->phases[link.phase] = true;
 }
 
-static size_t count_pairs(const struct listed *listed) {
-    size_t pairs = 0;
-    for (int test = 0; test < listed->count; test++)
-        for (const char *at = listed->tests[test].pairs; at; at = strchr(at + 1, ','))
-            pairs++;
-    return pairs;
-}
-
 static void plan_listed(const struct coordinates *coordinates, const struct listed *listed,
                         struct plan *plan) {
     int *lowest = lowest_ranks(coordinates);
@@ -213,7 +198,11 @@ static void plan_listed(const struct coordinates *coordinates, const struct list
     for (int kind = 0; kind < listed->kind_count; kind++)
         plan->kinds[kind] = listed->kinds[kind];
     plan->links = check_alloc((size_t)listed->count, sizeof *plan->links);
-    plan->transfers = check_alloc(count_pairs(listed), sizeof *plan->transfers);
+    size_t pairs = 0;
+    for (int test = 0; test < listed->count; test++)
+        for (const char *at = listed->tests[test].pairs; at; at = strchr(at + 1, ','))
+            pairs++;
+    plan->transfers = check_alloc(pairs, sizeof *plan->transfers);
     for (int test = 0; test < listed->count; test++)
         add_listed(coordinates, lowest, &listed->tests[test], plan);
     free(lowest);
@@ -226,7 +215,10 @@ void plan_make(const struct coordinates *coordinates, const struct link_rates *r
     }
     struct stations stations = find_stations(coordinates);
     *plan = (struct plan){.kinds = {"X", "Y", "Z"}};
-    make_room(&stations, plan);
+    /* Every station sends at most once in each direction of each dimension. */
+    size_t room = 2 * TORUS_DIMENSIONS * (size_t)stations.first[stations.routers];
+    plan->links = check_alloc(room, sizeof *plan->links);
+    plan->transfers = check_alloc(room, sizeof *plan->transfers);
     for (int dimension = 0; dimension < TORUS_DIMENSIONS; dimension++)
         for (int phase = 0; phase < PHASES_PER_RING; phase++)
             for (size_t router = 0; router < stations.routers; router++)

@@ -20,14 +20,10 @@ static void speak_and_end(int number) {
     _exit(EXIT_LINK_FAULT);
 }
 
-static void arm(double limit_s, unsigned extra_s) {
+void deadline_arm(double limit_s) {
     struct sigaction action = {.sa_handler = speak_and_end};
     (void)sigaction(SIGALRM, &action, NULL);
-    (void)alarm((unsigned)ceil(limit_s) + extra_s);
-}
-
-void deadline_arm(double limit_s) {
-    arm(limit_s, check_rank() == 0 ? 0 : OTHERS_WAIT_S);
+    (void)alarm((unsigned)ceil(limit_s) + (check_rank() == 0 ? 0 : OTHERS_WAIT_S));
 }
 
 void deadline_disarm(void) {

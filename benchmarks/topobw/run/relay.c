@@ -90,14 +90,6 @@ static void send_to(const void *buffer, size_t bytes, int rank) {
 
 /* ---- the tree ---- */
 
-static void find_peers(void) {
-    int ranks = check_ranks();
-    for (int distance = 1; distance < ranks && tree.peer_count + 2 <= PEERS_MAX; distance *= 2) {
-        tree.peers[tree.peer_count++] = (check_rank() + distance) % ranks;
-        tree.peers[tree.peer_count++] = (check_rank() - distance + ranks) % ranks;
-    }
-}
-
 static void greet(int peer) {
     tree.greeted[peer] = true;
     MPI_CHECK(MPI_Isend(tree.sent, GREETING_BYTES, MPI_BYTE, tree.peers[peer], TAG_GREETING, MPI_COMM_WORLD,
@@ -108,15 +100,6 @@ static void greet_all(void) {
     for (int peer = 0; peer < tree.peer_count; peer++)
         if (!tree.greeted[peer])
             greet(peer);
-}
-
-/* A rank half way around is a peer in both directions. */
-static void greet_back(int rank) {
-    for (int peer = 0; peer < tree.peer_count; peer++)
-        if (tree.peers[peer] == rank && !tree.greeted[peer]) {
-            greet(peer);
-            return;
-        }
 }
 
 static void expect_greeting(void) {
@@ -135,18 +118,12 @@ static bool is_in_tree(void) {
 static void take_greeting(int from) {
     tree.greetings++;
     say(is_in_tree() ? IN_TREE : NOT_YET, from);
-    greet_back(from);
-}
-
-/* Makes the first rank that answers from within the tree the parent. It has this rank's greeting and greeted
- * this rank before, so both directions work. */
-static void take_answer(int word, int from) {
-    tree.answers++;
-    if (word == NOT_YET || is_in_tree())
-        return;
-    tree.parent = from;
-    greet_all();
-    say(check_rank(), tree.parent);
+    /* A rank half way around is a peer in both directions. */
+    for (int peer = 0; peer < tree.peer_count; peer++)
+        if (tree.peers[peer] == from && !tree.greeted[peer]) {
+            greet(peer);
+            return;
+        }
 }
 
 static int child_of(int rank) {
@@ -157,26 +134,13 @@ static int child_of(int rank) {
     return tree.child_count++;
 }
 
-static void add_member(int rank, int child) {
-    tree.members = check_grow(tree.members, tree.member_count, &tree.member_room, sizeof *tree.members);
-    tree.members[tree.member_count++] = (struct member){rank, child};
-}
-
 static void take_join(int rank, int from) {
     int child = child_of(from);
     tree.children[child].members++;
-    add_member(rank, child);
+    tree.members = check_grow(tree.members, tree.member_count, &tree.member_room, sizeof *tree.members);
+    tree.members[tree.member_count++] = (struct member){rank, child};
     if (check_rank() != 0)
         say(rank, tree.parent);
-}
-
-static void tell_all_joined(void) {
-    for (int i = 0; i < tree.child_count; i++)
-        say(ALL_JOINED, tree.children[i].rank);
-}
-
-static bool all_joined(void) {
-    return check_rank() == 0 && tree.member_count == check_ranks() - 1;
 }
 
 /* False when time is up on rank 0. */
@@ -184,7 +148,7 @@ static bool build(double until_s) {
     int word = 0;
     MPI_Status status;
     MPI_Request requests[2] = {tree.greeting, MPI_REQUEST_NULL};
-    while (!all_joined()) {
+    while (!(check_rank() == 0 && tree.member_count == check_ranks() - 1)) {
         if (requests[1] == MPI_REQUEST_NULL)
             MPI_CHECK(MPI_Irecv(&word, 1, MPI_INT, MPI_ANY_SOURCE, TAG_TREE, MPI_COMM_WORLD, &requests[1]));
         int done = wait_any(requests, 2, check_rank() == 0 ? until_s : 0, &status);
@@ -199,42 +163,50 @@ static bool build(double until_s) {
         } else if (word == ALL_JOINED) {
             break;
         } else if (word < 0) {
-            take_answer(word, status.MPI_SOURCE);
+            /* Makes the first rank that answers from within the tree the parent. It has this rank's greeting
+             * and greeted this rank before, so both directions work. */
+            tree.answers++;
+            if (word != NOT_YET && !is_in_tree()) {
+                tree.parent = status.MPI_SOURCE;
+                greet_all();
+                say(check_rank(), tree.parent);
+            }
         } else {
             take_join(word, status.MPI_SOURCE);
         }
     }
     tree.greeting = requests[0];
-    tell_all_joined();
+    for (int i = 0; i < tree.child_count; i++)
+        say(ALL_JOINED, tree.children[i].rank);
     return true;
-}
-
-/* On rank 0. */
-static void end_unreached(const char *program, double limit_s) {
-    bool *reached = check_alloc((size_t)check_ranks(), sizeof *reached);
-    int first = 1;
-    for (int i = 0; i < tree.member_count; i++)
-        reached[tree.members[i].rank] = true;
-    while (first + 1 < check_ranks() && reached[first])
-        first++;
-    (void)fprintf(
-        stderr,
-        "%s: %d of %d ranks cannot be reached from rank 0 over any other rank within %g s, the first is "
-        "rank %d: every link of its node is down, or it hangs\n",
-        program, check_ranks() - 1 - tree.member_count, check_ranks(), limit_s, first);
-    (void)fflush(stderr);
-    free(reached);
-    (void)MPI_Abort(MPI_COMM_WORLD, EXIT_LINK_FAULT);
 }
 
 void relay_open(const char *program, double limit_s) {
     tree = (struct tree){.parent = -1, .greeting = MPI_REQUEST_NULL};
     expect_greeting();
-    find_peers();
+    int ranks = check_ranks();
+    for (int distance = 1; distance < ranks && tree.peer_count + 2 <= PEERS_MAX; distance *= 2) {
+        tree.peers[tree.peer_count++] = (check_rank() + distance) % ranks;
+        tree.peers[tree.peer_count++] = (check_rank() - distance + ranks) % ranks;
+    }
     if (check_rank() == 0)
         greet_all();
-    if (!build(MPI_Wtime() + limit_s))
-        end_unreached(program, limit_s);
+    if (!build(MPI_Wtime() + limit_s)) {
+        bool *reached = check_alloc((size_t)check_ranks(), sizeof *reached);
+        int first = 1;
+        for (int i = 0; i < tree.member_count; i++)
+            reached[tree.members[i].rank] = true;
+        while (first + 1 < check_ranks() && reached[first])
+            first++;
+        (void)fprintf(
+            stderr,
+            "%s: %d of %d ranks cannot be reached from rank 0 over any other rank within %g s, the first is "
+            "rank %d: every link of its node is down, or it hangs\n",
+            program, check_ranks() - 1 - tree.member_count, check_ranks(), limit_s, first);
+        (void)fflush(stderr);
+        free(reached);
+        (void)MPI_Abort(MPI_COMM_WORLD, EXIT_LINK_FAULT);
+    }
     tree.open = true;
 }
 
@@ -329,24 +301,6 @@ static void gather_up(const void *mine, size_t bytes, char *members) {
     memcpy(subtree + bytes, members, block - bytes);
     send_to(subtree, block, tree.parent);
     free(subtree);
-}
-
-static void scatter_down(void *mine, size_t bytes, char *members) {
-    if (tree.parent >= 0) {
-        size_t block = bytes * (size_t)(tree.member_count + 1);
-        char *subtree = check_alloc(block, 1);
-        receive_from(subtree, block, tree.parent);
-        memcpy(mine, subtree, bytes);
-        memcpy(members, subtree + bytes, block - bytes);
-        free(subtree);
-    }
-    for (int i = 0; i < tree.child_count; i++) {
-        size_t block = bytes * (size_t)tree.children[i].members;
-        char *theirs = check_alloc(block, 1);
-        copy_child(members, theirs, i, bytes, false);
-        send_to(theirs, block, tree.children[i].rank);
-        free(theirs);
-    }
 }
 
 static bool leads_to(int rank) {
@@ -453,7 +407,21 @@ int MPI_Scatter(const void *sent, int sent_count, MPI_Datatype sent_type, void *
             memcpy(members + (size_t)i * bytes, (const char *)sent + (size_t)tree.members[i].rank * bytes,
                    bytes);
     }
-    scatter_down(received, bytes, members);
+    if (tree.parent >= 0) {
+        size_t block = bytes * (size_t)(tree.member_count + 1);
+        char *subtree = check_alloc(block, 1);
+        receive_from(subtree, block, tree.parent);
+        memcpy(received, subtree, bytes);
+        memcpy(members, subtree + bytes, block - bytes);
+        free(subtree);
+    }
+    for (int i = 0; i < tree.child_count; i++) {
+        size_t block = bytes * (size_t)tree.children[i].members;
+        char *theirs = check_alloc(block, 1);
+        copy_child(members, theirs, i, bytes, false);
+        send_to(theirs, block, tree.children[i].rank);
+        free(theirs);
+    }
     free(members);
     return MPI_SUCCESS;
 }

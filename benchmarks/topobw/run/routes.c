@@ -53,23 +53,6 @@ static int count_ways(const struct topobw *run, int phase, bool known) {
     return count;
 }
 
-/* Counts the routers on the way to this rank. If it is traced, the sender asks each of them for its address,
- * and this rank as many on the way of its answers. */
-static void count_routers(struct topobw *run, const struct route_probe *probe, int phase) {
-    const struct role *role = &run->roles[phase];
-    double *counted = topobw_routers(run, run->own, phase);
-    if (*counted == ROUTE_UNKNOWN)
-        *counted = route_probe_receive(probe, (unsigned char)phase, PROBE_TIMEOUT_MS);
-    if (!role->is_traced)
-        return;
-    struct probe_target sender;
-    run->routers = (int)*counted;
-    MPI_CHECK(MPI_Send(&run->routers, 1, MPI_INT, role->from, TAG_PROBE, MPI_COMM_WORLD));
-    MPI_CHECK(MPI_Recv(&sender, (int)sizeof sender, MPI_BYTE, role->from, TAG_PROBE, MPI_COMM_WORLD,
-                       MPI_STATUS_IGNORE));
-    trace_way(run, probe, &sender, phase);
-}
-
 static void probe_phase(struct topobw *run, const struct route_probe *probe, int phase) {
     const struct role *role = &run->roles[phase];
     run->routers = ROUTE_UNKNOWN;
@@ -77,8 +60,21 @@ static void probe_phase(struct topobw *run, const struct route_probe *probe, int
         tell_target(probe, role->from);
     if (role->to >= 0)
         probe_target(run, probe, role->to, phase);
-    if (role->from >= 0)
-        count_routers(run, probe, phase);
+    if (role->from >= 0) {
+        /* Counts the routers on the way to this rank. If it is traced, the sender asks each of them for its
+         * address, and this rank as many on the way of its answers. */
+        double *counted = topobw_routers(run, run->own, phase);
+        if (*counted == ROUTE_UNKNOWN)
+            *counted = route_probe_receive(probe, (unsigned char)phase, PROBE_TIMEOUT_MS);
+        if (role->is_traced) {
+            struct probe_target sender;
+            run->routers = (int)*counted;
+            MPI_CHECK(MPI_Send(&run->routers, 1, MPI_INT, role->from, TAG_PROBE, MPI_COMM_WORLD));
+            MPI_CHECK(MPI_Recv(&sender, (int)sizeof sender, MPI_BYTE, role->from, TAG_PROBE, MPI_COMM_WORLD,
+                               MPI_STATUS_IGNORE));
+            trace_way(run, probe, &sender, phase);
+        }
+    }
 }
 
 void topobw_probe_routes(struct topobw *run, uint64_t phases) {
@@ -148,18 +144,6 @@ static struct link_result *way_back(struct topobw *run, int link) {
     return NULL;
 }
 
-static void conclude(struct topobw *run, int link, bool there, bool back) {
-    struct link_result *forward = &run->results[link], *reverse = way_back(run, link);
-    if (back || reverse == NULL)
-        return;
-    reverse->seconds = INFINITY;
-    reverse->state = LINK_SILENT;
-    reverse->bad = true;
-    reverse->missing = 1;
-    if (there)
-        *forward = (struct link_result){.routers = ROUTE_UNKNOWN, .state = LINK_UNTESTED};
-}
-
 void topobw_probe_silence(struct topobw *run) {
     struct route_probe probe = route_probe_open(run->config.nic_suffix);
     struct end mine = {.rank = check_rank(), .port = probe.port};
@@ -176,8 +160,17 @@ void topobw_probe_silence(struct topobw *run) {
     exchange(&probe, silent, count, arrived);
     MPI_CHECK(MPI_Reduce(arrived, all, WAYS * SILENT_MAX, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD));
     deadline_disarm();
-    for (int i = 0; check_rank() == 0 && i < count; i++)
-        conclude(run, silent[i].link, all[WAYS * i] == VOLLEY, all[WAYS * i + 1] == VOLLEY);
+    for (int i = 0; check_rank() == 0 && i < count; i++) {
+        struct link_result *forward = &run->results[silent[i].link], *reverse = way_back(run, silent[i].link);
+        if ((all[WAYS * i + 1] != VOLLEY) && reverse != NULL) {
+            reverse->seconds = INFINITY;
+            reverse->state = LINK_SILENT;
+            reverse->bad = true;
+            reverse->missing = 1;
+            if (all[WAYS * i] == VOLLEY)
+                *forward = (struct link_result){.routers = ROUTE_UNKNOWN, .state = LINK_UNTESTED};
+        }
+    }
     route_probe_close(&probe);
     free(silent);
     free(ends);

@@ -60,14 +60,6 @@ bool stream_meet(struct stream *stream, int to, int from) {
     return deadline_wait(ready, 2, stream->until_s);
 }
 
-static void start_sending(struct stream *stream, int to) {
-    const struct stream_config *config = stream->config;
-    for (int i = 0; i < config->messages; i++)
-        MPI_CHECK(MPI_Isend(stream->outgoing + (size_t)i * step_bytes, (int)config->message_bytes, MPI_CHAR,
-                            to, TAG_DATA, MPI_COMM_WORLD, &stream->sends[i]));
-    MPI_CHECK(MPI_Irecv(NULL, 0, MPI_CHAR, to, TAG_ANSWER, MPI_COMM_WORLD, &stream->sends[config->messages]));
-}
-
 /* The progress of this rank's sending and receiving. */
 struct progress {
     int sent;
@@ -76,41 +68,35 @@ struct progress {
     double sent_s; /* time at which the receiver's answer arrived */
 };
 
-static void advance_sending(struct stream *stream, struct progress *progress) {
-    if (progress->sent)
-        return;
-    MPI_CHECK(MPI_Testall(stream->config->messages + 1, stream->sends, &progress->sent, MPI_STATUSES_IGNORE));
-    if (progress->sent)
-        progress->sent_s = MPI_Wtime();
-}
-
-static void advance_receiving(struct stream *stream, int from, struct progress *progress) {
-    if (progress->received)
-        return;
-    MPI_CHECK(
-        MPI_Testall(stream->config->messages, stream->receives, &progress->received, MPI_STATUSES_IGNORE));
-    if (progress->received)
-        MPI_CHECK(MPI_Isend(NULL, 0, MPI_CHAR, from, TAG_ANSWER, MPI_COMM_WORLD, &progress->answer));
-}
-
-/* The answer to what was received. */
-static bool end_answer(struct progress *progress, double until_s) {
-    return deadline_wait(&progress->answer, 1, until_s);
-}
-
 struct stream_times stream_run(struct stream *stream, int to, int from, bool *stuck) {
     struct progress progress = {.sent = to < 0, .received = from < 0, .answer = MPI_REQUEST_NULL};
     double start_s = MPI_Wtime();
     progress.sent_s = start_s;
-    if (to >= 0)
-        start_sending(stream, to);
+    if (to >= 0) {
+        const struct stream_config *config = stream->config;
+        for (int i = 0; i < config->messages; i++)
+            MPI_CHECK(MPI_Isend(stream->outgoing + (size_t)i * step_bytes, (int)config->message_bytes,
+                                MPI_CHAR, to, TAG_DATA, MPI_COMM_WORLD, &stream->sends[i]));
+        MPI_CHECK(
+            MPI_Irecv(NULL, 0, MPI_CHAR, to, TAG_ANSWER, MPI_COMM_WORLD, &stream->sends[config->messages]));
+    }
     idle_only_waits(true);
     while (!(progress.sent && progress.received) && MPI_Wtime() < stream->until_s) {
-        advance_sending(stream, &progress);
-        advance_receiving(stream, from, &progress);
+        if (!progress.sent) {
+            MPI_CHECK(MPI_Testall(stream->config->messages + 1, stream->sends, &progress.sent,
+                                  MPI_STATUSES_IGNORE));
+            if (progress.sent)
+                progress.sent_s = MPI_Wtime();
+        }
+        if (!progress.received) {
+            MPI_CHECK(MPI_Testall(stream->config->messages, stream->receives, &progress.received,
+                                  MPI_STATUSES_IGNORE));
+            if (progress.received)
+                MPI_CHECK(MPI_Isend(NULL, 0, MPI_CHAR, from, TAG_ANSWER, MPI_COMM_WORLD, &progress.answer));
+        }
     }
     idle_only_waits(false);
-    if (!progress.sent || !progress.received || !end_answer(&progress, stream->until_s))
+    if (!progress.sent || !progress.received || !deadline_wait(&progress.answer, 1, stream->until_s))
         *stuck = true;
     if (to < 0)
         return (struct stream_times){0};

@@ -59,20 +59,6 @@ static int place_count(const struct search *search) {
     return ENDS * search->plan->transfer_count;
 }
 
-static void index_places(struct search *search) {
-    search->places = check_alloc((size_t)place_count(search), sizeof *search->places);
-    for (int t = 0; t < search->plan->transfer_count; t++) {
-        const struct tested_link *link = &search->plan->links[search->plan->transfers[t].link];
-        const int *routers[ENDS] = {link->from, link->to};
-        for (int end = 0; end < ENDS; end++) {
-            struct place *place = &search->places[ENDS * t + end];
-            place->transfer = t;
-            memcpy(place->router, routers[end], sizeof place->router);
-        }
-    }
-    qsort(search->places, (size_t)place_count(search), sizeof *search->places, compare_places);
-}
-
 static int first_place(const struct search *search, const int *router) {
     int low = 0;
     int high = place_count(search);
@@ -271,22 +257,20 @@ static int count_bad(const struct plan *plan, const struct link_result *results)
     return bad;
 }
 
-static void add_network(struct search *search, const struct link_result *results) {
-    double *missing = check_alloc((size_t)search->plan->link_count, sizeof *missing);
-    struct finding *finding = &search->findings[search->count];
-    *finding = (struct finding){.component = COMPONENT_NETWORK, .rank = -1};
-    for (int link = 0; link < search->plan->link_count; link++)
-        if (results[link].bad)
-            explain(search, link, results, missing);
-    finding->missing = sampling_median(missing, finding->links);
-    search->count++;
-    free(missing);
-}
-
 static void add_components(struct search *search, const struct link_result *results) {
     struct suspect suspect = {0};
     size_t suspects = (size_t)place_count(search) * KINDS;
-    index_places(search);
+    search->places = check_alloc((size_t)place_count(search), sizeof *search->places);
+    for (int t = 0; t < search->plan->transfer_count; t++) {
+        const struct tested_link *link = &search->plan->links[search->plan->transfers[t].link];
+        const int *routers[ENDS] = {link->from, link->to};
+        for (int end = 0; end < ENDS; end++) {
+            struct place *place = &search->places[ENDS * t + end];
+            place->transfer = t;
+            memcpy(place->router, routers[end], sizeof place->router);
+        }
+    }
+    qsort(search->places, (size_t)place_count(search), sizeof *search->places, compare_places);
     search->most = check_alloc(suspects, sizeof *search->most);
     for (size_t i = 0; i < suspects; i++)
         search->most[i] = INT_MAX;
@@ -314,10 +298,19 @@ struct finding *blame(const struct plan *plan, const struct link_result *results
     search.findings = check_alloc((size_t)plan->link_count, sizeof *search.findings);
     for (int link = 0; link < plan->link_count; link++)
         explained_by[link] = -1;
-    if (plan->link_count >= BLAME_MIN && 2 * count_bad(plan, results) > plan->link_count)
-        add_network(&search, results);
-    else
+    if (plan->link_count >= BLAME_MIN && 2 * count_bad(plan, results) > plan->link_count) {
+        double *missing = check_alloc((size_t)search.plan->link_count, sizeof *missing);
+        struct finding *finding = &search.findings[search.count];
+        *finding = (struct finding){.component = COMPONENT_NETWORK, .rank = -1};
+        for (int link = 0; link < search.plan->link_count; link++)
+            if (results[link].bad)
+                explain(&search, link, results, missing);
+        finding->missing = sampling_median(missing, finding->links);
+        search.count++;
+        free(missing);
+    } else {
         add_components(&search, results);
+    }
     *count = search.count;
     return search.findings;
 }

@@ -22,14 +22,11 @@ struct search {
     struct finding *findings;
 };
 
-/* Returns whether a test is good. A disturbed test clears no part. */
-static bool is_good(const struct link_result *result) {
-    return result->state != LINK_UNTESTED && !result->slow && !result->bad;
-}
-
 static bool is_cleared(const struct search *search, const char *part) {
     for (int link = 0; link < search->plan->link_count; link++)
-        if (is_good(&search->results[link]) && listed_has(search->plan->links[link].listed->parts, part))
+        if ((search->results[link].state != LINK_UNTESTED && !search->results[link].slow &&
+             !search->results[link].bad) &&
+            listed_has(search->plan->links[link].listed->parts, part))
             return true;
     return false;
 }

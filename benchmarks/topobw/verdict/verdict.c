@@ -59,32 +59,12 @@ static bool same_make(const struct tested_link *one, const struct tested_link *o
     return one->dimension == other->dimension && cable_parity(one) == cable_parity(other);
 }
 
-static bool are_peers(const struct tested_link *one, const struct tested_link *other) {
-    return same_make(one, other) && one->sharers == other->sharers;
-}
-
 /* The links of one group: those that are peers of the first of it. */
 struct group {
     int count;
     int *links;
     double *values;
 };
-
-static void compare_with_peers(const struct verdict_config *config, struct group *group,
-                               struct link_result *results) {
-    for (int i = 0; i < group->count; i++)
-        group->values[i] = results[group->links[i]].rate_gbyte_s;
-    double median = sampling_median(group->values, group->count);
-    for (int i = 0; i < group->count; i++)
-        group->values[i] = fabs(results[group->links[i]].rate_gbyte_s - median);
-    double deviation = normal_scale * sampling_median(group->values, group->count);
-    double margin = fmax(config->tolerance * median, PEER_DEVIATIONS * deviation);
-    for (int i = 0; i < group->count; i++) {
-        struct link_result *result = &results[group->links[i]];
-        result->peers_gbyte_s = median;
-        result->least_gbyte_s = median - margin;
-    }
-}
 
 void verdict_groups(const struct plan *plan, int *group) {
     for (int link = 0; link < plan->link_count; link++)
@@ -93,7 +73,8 @@ void verdict_groups(const struct plan *plan, int *group) {
         if (group[first] >= 0)
             continue;
         for (int i = first; i < plan->link_count; i++)
-            if (group[i] < 0 && are_peers(&plan->links[first], &plan->links[i]))
+            if (group[i] < 0 && (same_make(&plan->links[first], &plan->links[i]) &&
+                                 plan->links[first].sharers == plan->links[i].sharers))
                 group[i] = first;
     }
 }
@@ -110,8 +91,20 @@ static void judge_by_peers(const struct verdict_config *config, const struct pla
         for (int i = first; first_of[first] == first && i < plan->link_count; i++)
             if (first_of[i] == first && has_rate(&results[i]))
                 group.links[group.count++] = i;
-        if (group.count >= PEERS_MIN)
-            compare_with_peers(config, &group, results);
+        if (group.count >= PEERS_MIN) {
+            for (int i = 0; i < group.count; i++)
+                group.values[i] = results[group.links[i]].rate_gbyte_s;
+            double median = sampling_median(group.values, group.count);
+            for (int i = 0; i < group.count; i++)
+                group.values[i] = fabs(results[group.links[i]].rate_gbyte_s - median);
+            double deviation = normal_scale * sampling_median(group.values, group.count);
+            double margin = fmax(config->tolerance * median, PEER_DEVIATIONS * deviation);
+            for (int i = 0; i < group.count; i++) {
+                struct link_result *result = &results[group.links[i]];
+                result->peers_gbyte_s = median;
+                result->least_gbyte_s = median - margin;
+            }
+        }
     }
     free(first_of);
     free(group.values);
@@ -122,26 +115,6 @@ static void judge_by_peers(const struct verdict_config *config, const struct pla
 
 static double reference_of(const struct link_result *result) {
     return fmax(result->expected_gbyte_s, result->peers_gbyte_s);
-}
-
-static void judge_link(const struct verdict_config *config, struct link_result *result) {
-    double expected = (1 - EXPECTATION_TOLERANCES * config->tolerance) * result->expected_gbyte_s;
-    double least = fmax(result->least_gbyte_s, expected);
-    result->slow = result->rate_gbyte_s < least;
-    result->proven = result->slow && result->possible_gbyte_s < least;
-    if (result->way == WAY_UNSEEN)
-        result->state = LINK_UNJUDGED;
-    if (result->slow)
-        result->state = result->proven ? LINK_SLOW : LINK_DISTURBED;
-    if (result->way == WAY_OTHER)
-        result->state = LINK_DETOUR;
-    if (isinf(result->seconds))
-        result->state = LINK_SILENT;
-    if (result->seconds == 0)
-        result->state = LINK_UNTESTED;
-    result->bad = result->state == LINK_SLOW || result->state == LINK_SILENT || result->state == LINK_DETOUR;
-    if (result->bad && reference_of(result) > 0)
-        result->missing = fmax(0, 1 - result->rate_gbyte_s / reference_of(result));
 }
 
 double verdict_judge(const struct verdict_config *config, const struct plan *plan,
@@ -155,8 +128,26 @@ double verdict_judge(const struct verdict_config *config, const struct plan *pla
         results[i].state = LINK_SOUND;
     }
     judge_by_peers(config, plan, results);
-    for (int i = 0; i < plan->link_count; i++)
-        judge_link(config, &results[i]);
+    for (int i = 0; i < plan->link_count; i++) {
+        double expected = (1 - EXPECTATION_TOLERANCES * config->tolerance) * results[i].expected_gbyte_s;
+        double least = fmax(results[i].least_gbyte_s, expected);
+        results[i].slow = results[i].rate_gbyte_s < least;
+        results[i].proven = results[i].slow && results[i].possible_gbyte_s < least;
+        if (results[i].way == WAY_UNSEEN)
+            results[i].state = LINK_UNJUDGED;
+        if (results[i].slow)
+            results[i].state = results[i].proven ? LINK_SLOW : LINK_DISTURBED;
+        if (results[i].way == WAY_OTHER)
+            results[i].state = LINK_DETOUR;
+        if (isinf(results[i].seconds))
+            results[i].state = LINK_SILENT;
+        if (results[i].seconds == 0)
+            results[i].state = LINK_UNTESTED;
+        results[i].bad = results[i].state == LINK_SLOW || results[i].state == LINK_SILENT ||
+                         results[i].state == LINK_DETOUR;
+        if (results[i].bad && reference_of(&results[i]) > 0)
+            results[i].missing = fmax(0, 1 - results[i].rate_gbyte_s / reference_of(&results[i]));
+    }
     return factor;
 }
 
@@ -207,19 +198,17 @@ static double group_median(const struct stability *stability, int group, const d
     return count < PEERS_MIN ? 0 : sampling_median(values, count);
 }
 
-static void add_round(struct link_rounds *of_link, double ratio) {
-    of_link->rounds++;
-    of_link->dips += ratio <= 1 - DIP_PERCENT / 100.0;
-    of_link->lowest = fmin(of_link->lowest, ratio);
-}
-
 void stability_add(struct stability *stability, const double *rates) {
     double *values = check_alloc((size_t)stability->links, sizeof *values);
     for (int group = 0; group < stability->links; group++) {
         double median = stability->group[group] == group ? group_median(stability, group, rates, values) : 0;
         for (int link = group; median > 0 && link < stability->links; link++)
-            if (stability->group[link] == group && rates[link] > 0)
-                add_round(&stability->of_link[link], rates[link] / median);
+            if (stability->group[link] == group && rates[link] > 0) {
+                double ratio = rates[link] / median;
+                stability->of_link[link].rounds++;
+                stability->of_link[link].dips += ratio <= 1 - DIP_PERCENT / 100.0;
+                stability->of_link[link].lowest = fmin(stability->of_link[link].lowest, ratio);
+            }
     }
     free(values);
 }

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from railyard.analysis.cases import impacts
 from railyard.analysis.cases.cases import Case
@@ -191,35 +192,30 @@ def _drawing(
     scale: Callable[[Axes], None] = painting.some_room,
 ) -> Drawing:
     """Return the figure of some rows, with a marker and a colour for each entry of `marks`; `scale` sets the x axis."""
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for number, (label, of_label) in enumerate(marks.items()):
+            colour = svg.sentinel(number)
+            for mark in of_label:
+                if mark.low is not None and mark.high is not None:
+                    axes.plot([mark.low, mark.high], [mark.row] * 2, "-", color=colour, linewidth=2)
+            if of_label:  # a word in the legend without a point would mislead
+                values, rows = [mark.value for mark in of_label], [mark.row for mark in of_label]
+                marker = svg.MARKERS[number]
+                axes.plot(values, rows, marker, color=colour, markersize=6, linestyle="none", label=label)
+        painting.name_rows(axes, names, baseline=1)
+        axes.set_xlabel(heading)
+        axes.set_title(title)
+        axes.legend(loc="best")
+        scale(axes)
+
     return Drawing(
         name=name,
         title=title,
         description=description,
-        paint=lambda figure: scale(_paint(figure.subplots(), names, marks, title=title, heading=heading)),
+        paint=paint,
         data=data,
         height_in=1.2 + _ROW_IN * len(names),
         statement=statement,
     )
-
-
-def _paint(axes: Axes, names: Sequence[str], marks: Mapping[str, Sequence[Mark]], *, title: str, heading: str) -> Axes:
-    for number, (label, of_label) in enumerate(marks.items()):
-        colour = svg.sentinel(number)
-        for mark in of_label:
-            if mark.low is not None and mark.high is not None:
-                axes.plot([mark.low, mark.high], [mark.row] * 2, "-", color=colour, linewidth=2)
-        if of_label:  # a word in the legend without a point would mislead
-            axes.plot(
-                [mark.value for mark in of_label],
-                [mark.row for mark in of_label],
-                svg.MARKERS[number],
-                color=colour,
-                markersize=6,
-                linestyle="none",
-                label=label,
-            )
-    painting.name_rows(axes, names, baseline=1)
-    axes.set_xlabel(heading)
-    axes.set_title(title)
-    axes.legend(loc="best")
-    return axes

@@ -50,6 +50,7 @@ def run(folder: JobFolder, launch: Planned) -> LaunchRun:
             why = f"another job left its files: it began {early_s:.0f} s before this job was written"
             return _absent(launch, why)
     hosts, companions, fault = placed.hosts.get(launch.placement), None, ""
+    seen = files.evidence.get("guard")
     if files.end and launch.roles:
         companions = load_evidence.read(folder, launch, files.companions, functools.partial(convert, folder))
     nics, obeyed = judge_nics(folder, launch, files)
@@ -71,7 +72,7 @@ def run(folder: JobFolder, launch: Planned) -> LaunchRun:
         ended_monotonic_s=files.end.monotonic_s if files.end else None,
         output=folder.path / f"{launch.stem}.json",
         expected_hosts=hosts,
-        guard=load_evidence.guard(files.evidence.get("guard"), companions),
+        guard=load_evidence.guard(seen, companions) if companions else seen,
         roles=companions.roles if companions else None,
         nics=nics,
         health=_health(folder, files),

@@ -21,9 +21,9 @@ def counted_hostfile(nodes: Sequence[Node]) -> str:
     return "".join(f"{name}*{count}\n" if count > 1 else f"{name}\n" for name, count in groups)
 
 
-def openmpi_default_hostfile(topology: Topology, slots: int = 1) -> str:
-    """Return every node of a topology, in its order."""
-    return "".join(f"{node.name} slots={slots}\n" for node in topology.nodes)
+def openmpi_default_hostfile(topology: Topology) -> str:
+    """Return every node of a topology, in its order, with one slot."""
+    return "".join(f"{node.name} slots=1\n" for node in topology.nodes)
 
 
 def coordinates(topology: Topology, nodes: Sequence[Node] | None = None) -> str:

@@ -32,7 +32,7 @@ from typing import Any
 
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, Ints32, NDArray, np
-from railyard.placements.linkload.model import load
+from railyard.placements.linkload.model import PROTOCOLS, load
 from railyard.placements.linkload.traffic import Traffic, stencil
 from railyard.placements.orders import bisection, products, refine
 from railyard.placements.orders.bisection import Cuts
@@ -97,9 +97,7 @@ class Search:
         if effort.background is not None and (effort.background.left == 1).all():
             effort = replace(effort, background=None)
         self.job, self.traffic, self.effort = job, traffic, effort
-        self.problem = refine.problem(
-            job.allocation, job.ranks_per_node, traffic, effort.protocol, background=effort.background
-        )
+        self.problem = refine.problem(job.allocation, job.ranks_per_node, traffic, effort.background)
         self.progress = effort.progress or (lambda share, slowest_s: None)
         self.seeds = itertools.count(1000 * (job.seed or 0) + 1)
         #: Trials of one round, and of one step of an annealed search or of shortening.
@@ -150,7 +148,7 @@ class Search:
             slowest, host, total = refine.seconds(self.problem, at)
         else:
             nodes = allocation.indices[at[: self.traffic.ranks]]
-            loads = load(allocation.topology, nodes, self.traffic, self.effort.protocol, nics=self.effort.nics)
+            loads = load(allocation.topology, nodes, self.traffic, PROTOCOLS["payload"], nics=self.effort.nics)
             loads = loads if background is None else background.added_to(loads)
             slowest, host, total = loads.slowest_s, loads.slowest_host_s, float(loads.link_s.sum())
         return Candidate(name=name, at=at, slowest_s=slowest, host_s=host, total_s=total)

@@ -16,7 +16,6 @@ from railyard.base.checkout import BUILD
 from railyard.base.errors import InputError, RunError
 from railyard.placements.arrays import Floats, Ints, Ints32, np
 from railyard.placements.linkload.background import Background
-from railyard.placements.linkload.model import Protocol
 from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.orders.allocation import Allocation
 from railyard.placements.topology.base import Coordinate, Topology
@@ -65,9 +64,9 @@ class RouteTable:
 class Problem:
     """The arrays that refine.c works on. A rank's message list holds every rank it sends to or receives from.
 
-    `out_bytes[m]` is what a message list's entry puts on the route to the other rank, answers to it included,
-    `in_bytes[m]` on the route back. `slots` x nodes ranks: those beyond the program's have no messages. `link_s` is
-    seconds per byte of each link, 0 where there is none.
+    `out_bytes[m]` is what a message list's entry puts on the route to the other rank, `in_bytes[m]` on the route back.
+    `slots` x nodes ranks: those beyond the program's have no messages. `link_s` is seconds per byte of each link, 0
+    where there is none.
     """
 
     allocation: Allocation
@@ -89,16 +88,13 @@ class Problem:
         return 1 / (self.allocation.topology.host_rate_gbyte_s * 1e9)
 
 
-def problem(
-    allocation: Allocation, slots: int, traffic: Traffic, protocol: Protocol, *, background: Background | None = None
-) -> Problem:
+def problem(allocation: Allocation, slots: int, traffic: Traffic, background: Background | None = None) -> Problem:
     """Return the arrays of a traffic on an allocation with `slots` ranks per node, under a background."""
     from scipy import sparse  # imported here: most commands optimise nothing
 
     ranks = len(allocation.indices) * slots
     shape = (ranks, ranks)
-    sent = sparse.csr_array((traffic.size_bytes, (traffic.source, traffic.target)), shape=shape)
-    out: Any = (protocol.forward * sent + protocol.backward * sent.T).tocsr()
+    out: Any = sparse.csr_array((traffic.size_bytes, (traffic.source, traffic.target)), shape=shape)
     # One entry for both directions of every pair: the bytes out and, as the imaginary part, those that come in.
     both = (out + 1j * out.T).tocsr()
     both.sort_indices()

@@ -172,12 +172,12 @@ def _has_operator(text: str) -> bool:
 
 def _possible(read: Record, launch: Launch, first: str) -> list[LaunchLine]:
     """Return the lines by which railyard may start a launch that begin with a word."""
-    known = answers(read)
+    cached = answers(read)
     counts, site = rebuilt.counts_nics(read, launch), rebuilt.site_launcher(read)
     key = "lines", read.origin, launch.placement, launch.nic_policy, len(launch.ranks), counts, site, first
-    possible: list[LaunchLine] | None = known.get(key)
+    possible: list[LaunchLine] | None = cached.get(key)
     if possible is None:
-        possible = known[key] = list(_lines(read, launch, first))
+        possible = cached[key] = list(_lines(read, launch, first))
     return possible
 
 

@@ -14,19 +14,16 @@ from collections.abc import Iterator
 from railyard.placements.orders import spec
 from railyard.records import studies, units
 from railyard.records.record import COMPUTED, Guarded, Launch, Origin, Record, Status, Verdict, combination_name
-from railyard.records.rules.registry import ALIKE_JOBS, Fault, fields, rule
+from railyard.records.rules.registry import ALIKE_JOBS, Fault, ended_well, rule
+from railyard.records.store.levels import LAUNCHES
 from railyard.records.units import Fom
 
-#: The least number of launches per combination without a study: fewer give no 95 % interval of the median.
-LAUNCHES = 6
 DEFAULT_POLICIES = frozenset({"library-default", "default"})
 
 
 def _results(read: Record) -> Iterator[tuple[str, Launch]]:
-    """Yield (path of the field, launch) for each launch that is a result."""
-    for field, launch in zip(fields(len(read.launches)), read.launches, strict=True):
-        if launch.is_result:
-            yield field, launch
+    """Return (path of the field, launch) for each launch that is a result."""
+    return ((field, launch) for field, launch in ended_well(read) if launch.is_result)
 
 
 @rule("ended")

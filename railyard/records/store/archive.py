@@ -16,6 +16,7 @@ import contextlib
 import errno
 import os
 import re
+import secrets
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -114,14 +115,12 @@ def write_bytes(path: Path, parts: Iterable[bytes], *, replace: bool) -> None:
     Raises FileExistsError if it exists and `replace` is false. Raises OSError if the disk is full or the folder cannot
     be written, in which case no file remains.
     """
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    temporary = Path(name)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())
         _publish(temporary, path, replace)
     finally:
         temporary.unlink(missing_ok=True)
@@ -140,16 +139,6 @@ def _publish(temporary: Path, path: Path, replace: bool) -> None:
         if path.exists():  # no hard links: two writers may race, but the id in the name means equal content
             raise FileExistsError(errno.EEXIST, "already there", str(path)) from error
         temporary.rename(path)
-
-
-def _umask() -> int:
-    """Return the umask from /proc, because Python can read it only by changing it; 022 if /proc lacks it."""
-    try:
-        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return 0o022
-    match = re.search(r"^Umask:\s*([0-7]+)", status, re.MULTILINE)
-    return int(match.group(1), 8) if match else 0o022
 
 
 def _sync_folder(folder: Path) -> None:

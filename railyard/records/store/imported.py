@@ -48,8 +48,8 @@ class Result:
     tool: str
     check: str
     benchmark: str
-    created: str
     points: Sequence[Point]
+    created: str = ""
     system: str = ""
     partition: str = ""
     environment: str = ""

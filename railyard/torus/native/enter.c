@@ -182,19 +182,6 @@ static void pass_on(int number, siginfo_t *from, void *context) {
         kill(child, number);
 }
 
-/* Wait for the child and exit like it. The fork is needed because only a child enters a PID namespace. */
-static void attend(void) {
-    static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
-    struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
-    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
-        sigaction(passed[i], &action, NULL);
-    int status;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            fail("wait for", "the command");
-    exit(WIFEXITED(status) ? WEXITSTATUS(status) : SIGNALLED + WTERMSIG(status));
-}
-
 static void take_identity(const struct identity *who) {
     for (int capability = 0; capability < CAPABILITIES; capability++) {
         if ((who->capabilities >> capability & 1) == 0) {
@@ -242,8 +229,19 @@ static void container_become(int process, const char *torus, const char *host, i
     child = fork();
     if (child < 0)
         fail("start a process in the container of", host);
-    if (child > 0)
-        attend();
+    if (child > 0) {
+        /* Wait for the child and exit like it. The fork is needed because only a child enters a PID
+         * namespace. */
+        static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+        struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
+        for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+            sigaction(passed[i], &action, NULL);
+        int status;
+        while (waitpid(child, &status, 0) < 0)
+            if (errno != EINTR)
+                fail("wait for", "the command");
+        exit(WIFEXITED(status) ? WEXITSTATUS(status) : SIGNALLED + WTERMSIG(status));
+    }
     take_identity(&who);
     take_environment(environment, torus, preload);
     if (folder == NULL || chdir(folder) != 0) {

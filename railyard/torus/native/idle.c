@@ -60,12 +60,6 @@ enum {
 typedef int poll_function(struct pollfd *, nfds_t, int);
 typedef int epoll_function(int, struct epoll_event *, int, int);
 
-static long long cpu_time_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (long long)now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
 /* Return the number of ranks on this node according to Open MPI, Hydra or Slurm (`1(x8)`, `2,1`); 0 if none
  * reports it. */
 static long ranks_of_node(void) {
@@ -108,7 +102,9 @@ void railyard_only_waits(int yes) {
 /* Count a poll; return whether the limit is exceeded. An event resets the count, because a library may need
  * some more polls to finish what a packet started. */
 static int spinning(struct loop *loop, int ready) {
-    long long now_ns = cpu_time_ns();
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    long long now_ns = (long long)now.tv_sec * NS_PER_S + now.tv_nsec;
     int has_computed = now_ns - loop->last_ns >= GAP_NS;
     polled = 1;
     test_polls = asking && !has_computed ? test_polls + 1 : 0;

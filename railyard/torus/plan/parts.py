@@ -135,7 +135,7 @@ def own_plan(plan: TorusPlan, parts: Parts) -> TorusPlan:
     namespaces = [namespace for namespace in plan.namespaces if namespace.name in own]
     head = namespaces[0]
     if parts.own != parts.head:  # its bridge is a switch between nodes, without an address of its own
-        absent.add(f"addr add {addresses.head_address()}/")
+        absent.add(f"addr add {addresses.HEAD_ADDRESS}/")
     mac = f"{HEAD_MAC[:-2]}{(parts.own - parts.head) % len(parts.machines):02x}"
     lines = tuple(
         line.replace(HEAD_MAC, mac) for line in head.ip if not any(line.startswith(words) for words in absent)

@@ -343,7 +343,7 @@ def _node(topology: Topology, shape: Shape, faults: Faults, *, index: int, node:
         "link set lo up",
         f"addr add {addresses.management_address(index)}/16 dev mgmt0",
         "link set mgmt0 up",
-        _management_neighbour(addresses.head_address(), HEAD_MAC),
+        _management_neighbour(addresses.HEAD_ADDRESS, HEAD_MAC),
     ]
     table, tables_of_rails, rules, shapers = list[Route](), list[Route](), list[str](), list[Shaper]()
     for rail in range(topology.rails):
@@ -396,7 +396,7 @@ def _head(topology: Topology) -> Namespace:
     bridge = "type bridge forward_delay 0 mcast_snooping 0"
     ip = [f"link add mgmt0 address {HEAD_MAC} {bridge}", "link set lo up"]
     ip += [f"link set m{index} master mgmt0 up" for index in numbers]
-    ip += [f"addr add {addresses.head_address()}/16 dev mgmt0", "link set mgmt0 up"]
+    ip += [f"addr add {addresses.HEAD_ADDRESS}/16 dev mgmt0", "link set mgmt0 up"]
     ip += [_management_neighbour(addresses.management_address(index), _management_mac(index, 1)) for index in numbers]
     return Namespace(name=HEAD, ip=tuple(ip), sysctls=COMMON_SYSCTLS)
 
@@ -415,7 +415,7 @@ def _hosts(topology: Topology) -> Iterator[tuple[str, str]]:
 
     NAME is a node's NIC on rail 0, NAME.nic1 that on rail 1, and NAME.mgmt its interface on the management network.
     """
-    yield HEAD, addresses.head_address()
+    yield HEAD, addresses.HEAD_ADDRESS
     for index, node in enumerate(topology.nodes):
         yield node.name, addresses.node_address(topology, node, 0)
         for rail in range(1, topology.rails):

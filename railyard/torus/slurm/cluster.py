@@ -296,7 +296,7 @@ def files(name: str, topology: Topology, folder: Path) -> dict[str, str]:
     )
     return {
         "slurm.conf": SLURM_CONF.format(
-            name=name, head=HEAD, address=addresses.head_address(), folder=folder, nodes=nodes, partition=PARTITION
+            name=name, head=HEAD, address=addresses.HEAD_ADDRESS, folder=folder, nodes=nodes, partition=PARTITION
         ),
         "topology.conf": "".join(switches),
         "cgroup.conf": "CgroupPlugin=cgroup/v1\n",

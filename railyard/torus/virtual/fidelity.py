@@ -139,7 +139,12 @@ class GuardReport:
 
     @property
     def warning(self) -> str:
-        """Return a warning if the error estimate is above half of what makes a launch void; otherwise an empty text."""
+        """Return that a launch is void, with all reasons, or that its error estimate is above half of what makes it so.
+
+        Otherwise the text is empty.
+        """
+        if self.verdict == GuardVerdict.VOID:
+            return f"this launch is void: {'; '.join(self.reasons)}"
         if self.error_bound_percent <= error_bound.WARNING_PERCENT:
             return ""
         times = f"times may be {self.error_bound_percent:.1f} % too long"

@@ -35,21 +35,13 @@ AS_ONE = "RAILYARD_ONE_LAUNCH"
 LONGEST_REPEATED_S = 120
 
 
-def hosts(torus: VirtualTorus) -> list[str]:
-    """Return the names of all hosts that a command can run on: the head, the nodes, and routers that are namespaces."""
-    here = _here(torus)
-    return [*here, *(node.name for node in torus.topology.nodes if torus.parts and node.name not in here)]
-
-
-def _here(torus: VirtualTorus) -> list[str]:
-    """Return the names of the hosts on this machine."""
-    prefix = netns.full_name(torus.name, "")
-    return [name.removeprefix(prefix) for name in netns.namespaces(torus.name)]
-
-
 def on_host(torus: VirtualTorus, host: str, command: Sequence[str]) -> NoReturn:
-    """Replace this process by a command on a host; InputError for a host that the torus does not have."""
-    if host not in hosts(torus):
+    """Replace this process by a command on a host: the head, a node, or a router that is a namespace.
+
+    Raises InputError for a host that the torus does not have.
+    """
+    is_here = netns.full_name(torus.name, host) in netns.namespaces(torus.name)
+    if not is_here and not (torus.parts and host in {node.name for node in torus.topology.nodes}):
         examples = ", ".join(node.name for node in torus.topology.nodes[:4])
         valid = f"head or a node ({examples}, ...) of {torus.name}"
         if torus.shape.network == "kernel":
@@ -62,7 +54,7 @@ def on_host(torus: VirtualTorus, host: str, command: Sequence[str]) -> NoReturn:
             )
         raise InputError("host", "", host, valid)
     variables = {**os.environ, **environments.for_any_program(torus)}
-    if torus.parts and host not in _here(torus):
+    if torus.parts and not is_here:
         machine = torus.parts.machines[torus.machine_of[host]]
         words = launcher_process.entered(torus.name, host, command, environment=variables, folder=str(Path.cwd()))
         command = machines.command(torus.parts, machine, words)
@@ -175,7 +167,7 @@ def _in_turn(torus: VirtualTorus, once: Callable[[VirtualTorus], int]) -> int:
             break
         os.ftruncate(sys.stdout.fileno(), output.st_size)
         os.lseek(sys.stdout.fileno(), output.st_size, os.SEEK_SET)
-        print(f"railyard: {_void(watch.guard)}; launching again", file=sys.stderr, flush=True)
+        print(f"railyard: {watch.guard.warning}; launching again", file=sys.stderr, flush=True)
     _report(watch)
     return status
 
@@ -203,19 +195,12 @@ def is_worth_another(guard: fidelity.GuardReport) -> bool:
     return guard.by_load and guard.watched_s <= LONGEST_REPEATED_S
 
 
-def _void(guard: fidelity.GuardReport) -> str:
-    """Return the message for a void launch, with all reasons."""
-    return f"this launch is void: {'; '.join(guard.reasons)}"
-
-
 def _report(watch: fidelity.Watch) -> None:
     """Print the guard's verdict unless it is sound, and write its evidence to the file that RAILYARD_EVIDENCE names.
 
     Raises RunError if the file cannot be written.
     """
-    if watch.guard.verdict == fidelity.GuardVerdict.VOID:
-        print(f"railyard: {_void(watch.guard)}", file=sys.stderr)
-    elif watch.guard.warning:
+    if watch.guard.warning:
         print(f"railyard: {watch.guard.warning}", file=sys.stderr)
     if path := os.environ.get("RAILYARD_EVIDENCE"):
         try:

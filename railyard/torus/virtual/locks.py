@@ -192,39 +192,28 @@ def _held(path: Path, opened: Callable[[Path], int], what: str, patience_s: floa
 
 
 def _locked(path: Path, opened: Callable[[Path], int], what: str, give_up_at: float | None, *, awaited: Path) -> int:
-    """Return a descriptor that holds the lock of one file; at `give_up_at` return one without the lock.
+    """Return a descriptor that holds the lock of one file; at `give_up_at` (monotonic) return one without the lock.
 
-    `opened` opens the file. If the file was replaced meanwhile, the new one is opened. A wait is reported with the
-    holder of the lock of `awaited`.
+    `opened` opens the file. If the file was replaced meanwhile, the new one is opened. After SILENT_S seconds the wait
+    is reported once for each file, with the holder of the lock of `awaited`; so is the end of a wait in vain.
     """
     while True:
-        descriptor = opened(path)
-        is_locked = _wait(descriptor, what, give_up_at, awaited)
+        descriptor, report_at = opened(path), time.monotonic() + SILENT_S
+        while not (is_locked := _is_free(descriptor)):
+            now = time.monotonic()
+            if give_up_at is not None and now > give_up_at:
+                _report(awaited, f"no longer waiting for {what}")
+                break
+            if now > report_at:
+                _report(awaited, f"waiting for {what}")
+                report_at = math.inf
+            time.sleep(PAUSE_S)
         with contextlib.suppress(FileNotFoundError):
             if is_locked and _is_root() and os.fstat(descriptor).st_uid != 0:
                 path.unlink()
             if not is_locked or os.path.samestat(path.stat(), os.fstat(descriptor)):
                 return descriptor
         os.close(descriptor)  # the file was removed or replaced
-
-
-def _wait(descriptor: int, what: str, give_up_at: float | None, awaited: Path) -> bool:
-    """Take an exclusive lock on an open file; return False if it is not free at `give_up_at` (time.monotonic()).
-
-    After SILENT_S seconds the wait is reported once with the holder of the lock of `awaited`; so is the end of a wait
-    in vain.
-    """
-    report_at = time.monotonic() + SILENT_S
-    while not _is_free(descriptor):
-        now = time.monotonic()
-        if give_up_at is not None and now > give_up_at:
-            _report(awaited, f"no longer waiting for {what}")
-            return False
-        if now > report_at:
-            _report(awaited, f"waiting for {what}")
-            report_at = math.inf
-        time.sleep(PAUSE_S)
-    return True
 
 
 def _is_free(descriptor: int) -> bool:

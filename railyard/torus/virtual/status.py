@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections import Counter
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -129,22 +129,9 @@ def inspect(torus: VirtualTorus) -> Report:
     planned, rates = _rates(torus, torus_plan, observed, carrier)
     wrong = [key for key, rate in planned.items() if rates.get(key) != rate]
     engine = engines()[torus.engine]
-    differences = [f"{name} is missing" for name in sorted(set(hosts) - set(existing))]
-    if torus.pending is not None:
-        wanted = "; ".join(torus.pending.summary) or "no faults"
-        differences.append(
-            f"a change of its faults was interrupted (to: {wanted}); repeat the command, or run: "
-            f"railyard torus fault {torus.name} --restore"
-        )
     scheduler, silent = _scheduler(torus)
-    differences += silent
-    if routed and carrier is None:
-        differences.append("the router has ended: no packet is carried; take the torus down and up again")
-    if torus.parts and torus.parts.own == torus.parts.head:
-        try:
-            machines.on_others(torus.parts, [*machines.RAILYARD, "torus", "status", torus.name])
-        except RunError as error:
-            differences.append(str(error))
+    differences = [f"{name} is missing" for name in sorted(set(hosts) - set(existing))]
+    differences += _of_the_whole(torus, carrier, silent)
     differences += [f"the container of {host} has ended" for host in engine.ended(torus.name, torus.folder)]
     if carrier or not routed:
         differences += [
@@ -165,6 +152,22 @@ def inspect(torus: VirtualTorus) -> Report:
         absent=tuple(sorted({key for host in observed.values() for key in host.absent})),
         differences=tuple(differences),
     )
+
+
+def _of_the_whole(torus: VirtualTorus, carrier: router.RouterState | None, silent: Sequence[str]) -> Iterator[str]:
+    """Yield what is wrong beside single hosts: with a change of faults, Slurm (`silent`), router, other machines."""
+    if torus.pending is not None:
+        wanted = "; ".join(torus.pending.summary) or "no faults"
+        restore = f"railyard torus fault {torus.name} --restore"
+        yield f"a change of its faults was interrupted (to: {wanted}); repeat the command, or run: {restore}"
+    yield from silent
+    if torus.shape.network == "router" and carrier is None:
+        yield "the router has ended: no packet is carried; take the torus down and up again"
+    if torus.parts and torus.parts.own == torus.parts.head:
+        try:
+            machines.on_others(torus.parts, [*machines.RAILYARD, "torus", "status", torus.name])
+        except RunError as error:
+            yield str(error)
 
 
 def _scheduler(torus: VirtualTorus) -> tuple[dict[str, str] | None, list[str]]:

@@ -34,9 +34,10 @@ A leaf's nodes are listed at the switch, in a block that names it, or in `capaci
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -47,6 +48,7 @@ from railyard.placements.hosts.sources import trees
 from railyard.placements.hosts.sources.located import CoordinateSource, NodeCoordinates, OddLineError, Reading
 from railyard.placements.hosts.text import content_lines
 
+Reader = Callable[[Any, Reading], NodeCoordinates]
 YAML_ITEM = re.compile(r"^[ \t]*-[ \t]+(?:\{[ \t]*)?[\"']?topology[\"']?\s*:", re.M)
 MODEL_LINE = re.compile(r"^switches:\s*$", re.M)
 
@@ -54,7 +56,8 @@ MODEL_LINE = re.compile(r"^switches:\s*$", re.M)
 def parse_yaml(text: str, source: str) -> NodeCoordinates:
     """Return name -> coordinate of one of the topologies; InputError for a document that is broken or has none."""
     topologies = [one for one in documents(text, source) if isinstance(one, dict) and "topology" in one]
-    readers = {"tree": _tree, "block": _blocks, "torus3d": _torus, "ring": _ring}
+    blocks: Reader = functools.partial(_tree, key="blocks", name="block")
+    readers: dict[str, Reader] = {"tree": _tree, "block": blocks, "torus3d": _torus, "ring": _ring}
     able = [one for one in topologies if not readers.keys().isdisjoint(one)]
     if not able:
         valid = f"a topology of {', '.join(readers)}"
@@ -100,21 +103,15 @@ def names_in(value: Any, nodes: Reading) -> list[str]:
     return trees.names(str(value), nodes) if value is not None else []
 
 
-def _tree(document: Any, nodes: Reading) -> NodeCoordinates:
+def _tree(document: Any, nodes: Reading, key: str = "switches", name: str = "switch") -> NodeCoordinates:
+    """Return the coordinates of a tree, or of blocks, which have no children."""
     tree = trees.Tree()
-    for one in items(document, "switches", nodes.source):
-        switch = str(one.get("switch"))
+    for one in items(document, key, nodes.source):
+        switch = str(one.get(name))
         if "children" in one:
             tree.joined.extend((lower, switch) for lower in names_in(one["children"], nodes))
         elif "nodes" in one:
             tree.nodes.setdefault(switch, []).extend(names_in(one["nodes"], nodes))
-    return trees.from_file(tree, nodes)
-
-
-def _blocks(document: Any, nodes: Reading) -> NodeCoordinates:
-    tree = trees.Tree()
-    for one in items(document, "blocks", nodes.source):
-        tree.nodes.setdefault(str(one.get("block")), []).extend(names_in(one.get("nodes"), nodes))
     return trees.from_file(tree, nodes)
 
 

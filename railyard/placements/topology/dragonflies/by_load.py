@@ -47,7 +47,7 @@ class GroupedLoads(Grouped):
     """Groups with the link loads of packets that are spread over third groups, by a share or by load."""
 
     def carry_usual(self, source: Ints, node: Ints, sizes: Floats) -> Carried:
-        if self.cables.spread == "nodes":
+        if self.spread == "nodes":
             return super().carry_usual(source, node, sizes)
         return _spread(self, *summed(source, node, sizes, len(self.nodes)))
 
@@ -67,8 +67,8 @@ def _spread(topology: Grouped, source: Ints, node: Ints, sizes: Floats) -> Carri
         return minimal + by_way
 
     count = topology.group_count
-    if topology.cables.spread != BY_LOAD:
-        return mixed(np.full((count, count), topology.cables.valiant_share))
+    if topology.spread != BY_LOAD:
+        return mixed(np.full((count, count), topology.valiant_share))
     carried = best_between(topology.link_rates, mixed(np.zeros((count, count))), mixed(np.ones((count, count))))
     for _ in range(ROUNDS):
         towards = mixed(_preferred(topology, carried).astype(np.float64))
@@ -105,7 +105,7 @@ def _valiant(topology: Grouped, source: Ints, target: Ints, sizes: Floats) -> Ca
     sent = added(source * count + groups[target], sizes, hosts * count).reshape(hosts, count)
     received = added(target * count + groups[source], sizes, hosts * count).reshape(hosts, count)
     loads = np.zeros(len(topology.wiring.source))
-    ways = (count - 2) * topology.cables.pairs
+    ways = (count - 2) * topology.cables
     _add_ends(topology, loads, sent / ways, outwards=True)
     _add_ends(topology, loads, received / ways, outwards=False)
     flat = added(groups[source] * count + groups[target], sizes, count * count)
@@ -118,14 +118,14 @@ def _valiant(topology: Grouped, source: Ints, target: Ints, sizes: Floats) -> Ca
     s, t = s[pair], t[pair]
     distinct = (v != s) & (v != t)
     v, s, t = v[distinct], s[distinct], t[distinct]
-    for k, m in itertools.product(range(topology.cables.pairs), repeat=2):
+    for k, m in itertools.product(range(topology.cables), repeat=2):
         into, out = topology.gate[v, s, k], topology.gate[v, t, m]
-        moved = between[s, t] / ways / topology.cables.pairs
+        moved = between[s, t] / ways / topology.cables
         length = _add_middle(topology, loads, (v, into, out), moved)
         first, last = topology.gate[s, v, k], topology.gate[t, v, m]
         ends = _by_ends(topology, (s, first, t, last), (sent, received, pairs, between))
         for more, part in enumerate(ends):
-            by_hops += added(2 + length + more, part / ways / topology.cables.pairs, MOST_HOPS)
+            by_hops += added(2 + length + more, part / ways / topology.cables, MOST_HOPS)
     return Carried(link_bytes=loads, hops_bytes=by_hops)
 
 
@@ -139,7 +139,7 @@ def _add_ends(topology: Grouped, loads: Floats, per_cable: Floats, *, outwards: 
     h, v, group = (at[group != v] for at in (h, v, group))
     size = per_cable.sum(axis=1)[h] - per_cable[h, v]
     member = topology.hosts[h] % topology.members
-    for k in range(topology.cables.pairs):
+    for k in range(topology.cables):
         gate = topology.gate[group, v, k]
         ends = (member, gate) if outwards else (gate, member)
         far = topology.global_link[group, v, k] if outwards else topology.global_link[v, group, k]

@@ -291,28 +291,6 @@ static struct routed *open_routed(const char *torus) {
     return routed;
 }
 
-/* Read the ports of the router's links. Bytes on the wire count as received: the two ends of a link then
- * agree at any moment. */
-static void read_routed(struct routed *routed, struct port *ports) {
-    take(routed);
-    const struct link_counters *links = links_of(routed);
-    for (uint64_t i = 0; i < routed->copy->links; i++) {
-        const struct link_counters *link = &links[i], *back = &links[routed->back[i]];
-        struct port *port = &ports[i];
-        snprintf(port->host, sizeof port->host, "%s", link->host);
-        snprintf(port->name, sizeof port->name, "%s", link->port);
-        port->stats.rx_bytes = back->rx_bytes + back->wire_bytes;
-        port->stats.rx_packets = back->rx_cells;
-        port->stats.tx_bytes = port->bytes = link->tx_bytes;
-        port->stats.tx_packets = port->packets = link->tx_cells;
-        port->stats.tx_dropped = link->dropped;
-        port->rate_byte_s = link->rate_byte_s;
-        port->throttled = link->waited;
-        port->backlog_bytes = link->backlog_bytes;
-        port->backlog_packets = link->backlog_cells;
-    }
-}
-
 static void print_histogram(const char *name, const struct histogram *histogram) {
     printf("h %s %" PRIu64 " %" PRIu64 " %" PRIu64, name, histogram->count, histogram->sum, histogram->max);
     for (unsigned i = 0; i < LATENESS_BUCKETS; i++)
@@ -321,32 +299,7 @@ static void print_histogram(const char *name, const struct histogram *histogram)
     putchar('\n');
 }
 
-/* Print the lines of a snapshot that the router alone has. */
-static void print_routed(const struct routed *routed) {
-    const struct counters_header *h = routed->copy;
-    for (const struct link_counters *link = links_of(routed); link < links_of(routed) + h->links; link++)
-        printf("s %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-               "\n",
-               link->host, link->port, link->input_stall_ns, link->output_stall_ns, link->replays,
-               link->outages, link->outage_ns, link->delayed_ns, link->tx_chunks);
-    printf("r %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-           "\n",
-           h->pid, h->chunks_read, h->chunks_delivered, h->chunks_lost, h->chunks_unroutable, h->write_errors,
-           h->in_flight, h->flight_ns);
-    printf("x %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", h->crossed, h->crossed_late, h->clock_error_ns);
-    print_histogram("late_ns", &h->late_ns);
-    print_histogram("late_ppm", &h->late_ppm);
-}
-
 /* The torus. */
-
-static int socket_in(const char *path, const char *name) {
-    enter_network(path, name);
-    int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-    if (descriptor < 0)
-        fail("open a socket in", name);
-    return descriptor;
-}
 
 /* Ranks are on every host but the head. */
 static struct ranks *open_ranks(const glob_t *paths, int prefix) {
@@ -382,7 +335,11 @@ static struct torus open_torus(const char *name) {
         if (strcmp(host, "head") != 0) {
             struct host *added = &torus.hosts[torus.count++];
             snprintf(added->name, sizeof added->name, "%s", host);
-            added->socket = socket_in(paths.gl_pathv[i], added->name);
+            enter_network(paths.gl_pathv[i], added->name);
+            int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+            if (descriptor < 0)
+                fail("open a socket in", added->name);
+            added->socket = descriptor;
         }
     }
     globfree(&paths);
@@ -391,8 +348,27 @@ static struct torus open_torus(const char *name) {
 
 /* Read all ports: the shapers of a kernel's, and with `all` the interfaces as well. */
 static void read_ports(struct torus *torus, bool all) {
-    if (torus->routed)
-        read_routed(torus->routed, torus->hosts->ports);
+    if (torus->routed) {
+        /* Read the ports of the router's links. Bytes on the wire count as received: the two ends of a link
+         * then agree at any moment. */
+        take(torus->routed);
+        const struct link_counters *links = links_of(torus->routed);
+        for (uint64_t i = 0; i < torus->routed->copy->links; i++) {
+            const struct link_counters *link = &links[i], *back = &links[torus->routed->back[i]];
+            struct port *port = &torus->hosts->ports[i];
+            snprintf(port->host, sizeof port->host, "%s", link->host);
+            snprintf(port->name, sizeof port->name, "%s", link->port);
+            port->stats.rx_bytes = back->rx_bytes + back->wire_bytes;
+            port->stats.rx_packets = back->rx_cells;
+            port->stats.tx_bytes = port->bytes = link->tx_bytes;
+            port->stats.tx_packets = port->packets = link->tx_cells;
+            port->stats.tx_dropped = link->dropped;
+            port->rate_byte_s = link->rate_byte_s;
+            port->throttled = link->waited;
+            port->backlog_bytes = link->backlog_bytes;
+            port->backlog_packets = link->backlog_cells;
+        }
+    }
     for (struct host *host = torus->hosts; !torus->routed && host < torus->hosts + torus->count; host++) {
         if (all)
             dump(host, RTM_GETLINK, take_link);
@@ -411,8 +387,23 @@ static void snapshot(struct torus *torus) {
                    p->packets, p->drops, p->throttled, p->backlog_bytes, p->backlog_packets);
         }
     }
-    if (torus->routed)
-        print_routed(torus->routed);
+    if (torus->routed) {
+        /* Print the lines of a snapshot that the router alone has. */
+        const struct counters_header *h = torus->routed->copy;
+        for (const struct link_counters *link = links_of(torus->routed);
+             link < links_of(torus->routed) + h->links; link++)
+            printf("s %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+                   "\n",
+                   link->host, link->port, link->input_stall_ns, link->output_stall_ns, link->replays,
+                   link->outages, link->outage_ns, link->delayed_ns, link->tx_chunks);
+        printf("r %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+               " %" PRIu64 "\n",
+               h->pid, h->chunks_read, h->chunks_delivered, h->chunks_lost, h->chunks_unroutable,
+               h->write_errors, h->in_flight, h->flight_ns);
+        printf("x %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", h->crossed, h->crossed_late, h->clock_error_ns);
+        print_histogram("late_ns", &h->late_ns);
+        print_histogram("late_ppm", &h->late_ppm);
+    }
     puts(".");
 }
 
@@ -512,15 +503,6 @@ static struct busiest busiest_timed(const struct torus *torus, double seconds) {
     return busiest;
 }
 
-static void print_interval(double seconds, const struct busiest *busiest, const struct processors *before,
-                           const struct processors *after) {
-    struct processor all = since(&after->all, &before->all), hot = hottest(after, before);
-    printf("t %.4f %lu %lu %lu %lu %.4f %s %s %lu %lu %lu %lu %lu\n", seconds, all.total, all.idle,
-           all.softirq, all.steal, busiest->share, busiest->port ? busiest->port->host : "-",
-           busiest->port ? busiest->port->name : "-", busiest->packets, busiest->bytes, hot.total, hot.idle,
-           hot.softirq);
-}
-
 /* One line for each interval, until standard input ends. */
 static void watch(struct torus *torus, int interval_ms) {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -534,7 +516,11 @@ static void watch(struct torus *torus, int interval_ms) {
         double now = now_s(), seconds = now - then;
         struct look look = ranks_look(torus->ranks);
         struct busiest busiest = sweep(torus, seconds, look.timed > 0);
-        print_interval(seconds, &busiest, &before, &after);
+        struct processor all = since(&after.all, &before.all), hot = hottest(&after, &before);
+        printf("t %.4f %lu %lu %lu %lu %.4f %s %s %lu %lu %lu %lu %lu\n", seconds, all.total, all.idle,
+               all.softirq, all.steal, busiest.share, busiest.port ? busiest.port->host : "-",
+               busiest.port ? busiest.port->name : "-", busiest.packets, busiest.bytes, hot.total, hot.idle,
+               hot.softirq);
         printf("w %.4f %zu %" PRIu64 " %" PRIu64 " %" PRIu64 " %zu\n", seconds, look.ranks, look.run_ns,
                look.wait_ns, look.most_wait_ns, look.timed);
         timed_s += look.timed > 0 ? seconds : 0;

@@ -13,21 +13,6 @@ static void copy(char *to, size_t size, const char *from) {
     snprintf(to, size, "%s", from);
 }
 
-static void fill(struct counters_header *header, const struct network *network,
-                 const struct link_name *names) {
-    struct link_counters *counters = (struct link_counters *)(header + 1);
-    for (uint32_t i = 0; i < network->link_count; i++) {
-        const struct link *link = &network->links[i];
-        copy(counters[i].host, sizeof counters[i].host, network->hosts[link->source].name);
-        copy(counters[i].far_host, sizeof counters[i].far_host, network->hosts[link->target].name);
-        copy(counters[i].port, sizeof counters[i].port, names[i].port);
-        copy(counters[i].far_port, sizeof counters[i].far_port, names[i].far_port);
-    }
-    header->links = network->link_count;
-    header->pid = (uint64_t)getpid();
-    header->magic = COUNTERS_MAGIC;
-}
-
 static struct counters_header *mapped(const char *path, size_t size) {
     int file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (file < 0 || ftruncate(file, (off_t)size) != 0)
@@ -43,6 +28,16 @@ struct counters_header *counters_new(const char *path, const struct network *net
                                      const struct link_name *names) {
     size_t size = sizeof(struct counters_header) + network->link_count * sizeof(struct link_counters);
     struct counters_header *header = path != NULL ? mapped(path, size) : zeroed(1, size);
-    fill(header, network, names);
+    struct link_counters *counters = (struct link_counters *)(header + 1);
+    for (uint32_t i = 0; i < network->link_count; i++) {
+        const struct link *link = &network->links[i];
+        copy(counters[i].host, sizeof counters[i].host, network->hosts[link->source].name);
+        copy(counters[i].far_host, sizeof counters[i].far_host, network->hosts[link->target].name);
+        copy(counters[i].port, sizeof counters[i].port, names[i].port);
+        copy(counters[i].far_port, sizeof counters[i].far_port, names[i].far_port);
+    }
+    header->links = network->link_count;
+    header->pid = (uint64_t)getpid();
+    header->magic = COUNTERS_MAGIC;
     return header;
 }

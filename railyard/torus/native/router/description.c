@@ -35,18 +35,6 @@ static bool is_below(long long number, uint64_t end) {
     return number >= 0 && (uint64_t)number < end;
 }
 
-static void add_host(struct reader *reader, const char *line, bool node) {
-    struct network *network = reader->network;
-    network->hosts = grown(network->hosts, network->host_count + 1, sizeof *network->hosts);
-    struct host *host = &network->hosts[network->host_count++];
-    struct in_addr ip = {0};
-    *host = (struct host){.node = node};
-    if (sscanf(line, "%*s %47s %255s", host->name, host->netns) != 2 ||
-        (!node && inet_pton(AF_INET, host->netns, &ip) != 1))
-        wrong(reader, node ? "expected: node NAME NETNS" : "expected: router NAME A.B.C.D");
-    host->ip = ntohl(ip.s_addr);
-}
-
 static void add_address(struct reader *reader, const char *line) {
     struct network *network = reader->network;
     char text[INET_ADDRSTRLEN];
@@ -238,28 +226,38 @@ static void read_sizes(struct reader *reader, const char *line) {
 }
 
 static void read_line(struct reader *reader, const char *line) {
-    if (strncmp(line, "route ", 6) == 0)
+    if (strncmp(line, "route ", 6) == 0) {
         add_route(reader, line);
-    else if (strncmp(line, "way ", 4) == 0 || strncmp(line, "via ", 4) == 0)
+    } else if (strncmp(line, "way ", 4) == 0 || strncmp(line, "via ", 4) == 0) {
         add_way(reader, line, line[0] == 'v');
-    else if (reader->bits != NULL)
+    } else if (reader->bits != NULL) {
         wrong(reader, "expected only routes after the first one");
-    else if (strncmp(line, "link ", 5) == 0)
+    } else if (strncmp(line, "link ", 5) == 0) {
         add_link(reader, line);
-    else if (strncmp(line, "trouble ", 8) == 0)
+    } else if (strncmp(line, "trouble ", 8) == 0) {
         add_trouble(reader, line);
-    else if (strncmp(line, "choose ", 7) == 0)
+    } else if (strncmp(line, "choose ", 7) == 0) {
         add_choose(reader, line);
-    else if (strcmp(line, "fair\n") == 0)
+    } else if (strcmp(line, "fair\n") == 0) {
         reader->network->fair = true;
-    else if (strncmp(line, "address ", 8) == 0)
+    } else if (strncmp(line, "address ", 8) == 0) {
         add_address(reader, line);
-    else if (strncmp(line, "in ", 3) == 0)
+    } else if (strncmp(line, "in ", 3) == 0) {
         set_machine(reader, line);
-    else if (strncmp(line, "node ", 5) == 0 || strncmp(line, "router ", 7) == 0)
-        add_host(reader, line, line[0] == 'n');
-    else
+    } else if (strncmp(line, "node ", 5) == 0 || strncmp(line, "router ", 7) == 0) {
+        bool node = line[0] == 'n';
+        struct network *network = reader->network;
+        network->hosts = grown(network->hosts, network->host_count + 1, sizeof *network->hosts);
+        struct host *host = &network->hosts[network->host_count++];
+        struct in_addr ip = {0};
+        *host = (struct host){.node = node};
+        if (sscanf(line, "%*s %47s %255s", host->name, host->netns) != 2 ||
+            (!node && inet_pton(AF_INET, host->netns, &ip) != 1))
+            wrong(reader, node ? "expected: node NAME NETNS" : "expected: router NAME A.B.C.D");
+        host->ip = ntohl(ip.s_addr);
+    } else {
         read_sizes(reader, line);
+    }
 }
 
 /* Exit with one line: `what` is wrong from one host to another, or to another part.
@@ -330,19 +328,6 @@ static void follow_all(const struct reader *reader, const struct at *starts, siz
             follow(reader, starts[i], k, NO_PART, channels, &stamps);
     }
     free(stamps.of);
-}
-
-/* Queues are numbered in 32 bits: one for each input and output of each host. */
-static void check_ports(const struct reader *reader) {
-    const struct network *network = reader->network;
-    uint64_t *inputs = zeroed(network->host_count, sizeof *inputs), queues = 0;
-    for (uint32_t i = 0; i < network->link_count; i++)
-        inputs[network->links[i].target]++;
-    for (uint32_t i = 0; i < network->link_count; i++)
-        queues += inputs[network->links[i].source];
-    free(inputs);
-    if (queues > MOST_QUEUES)
-        wrong(reader, "too many links at one host");
 }
 
 /* Checks of chosen routes. */
@@ -487,7 +472,15 @@ static void check(const struct reader *reader) {
         wrong(reader,
               "expected cell, a buffer of at least one cell, nic, addresses and routes before the end");
     }
-    check_ports(reader);
+    /* Queues are numbered in 32 bits: one for each input and output of each host. */
+    uint64_t *inputs = zeroed(network->host_count, sizeof *inputs), queues = 0;
+    for (uint32_t i = 0; i < network->link_count; i++)
+        inputs[network->links[i].target]++;
+    for (uint32_t i = 0; i < network->link_count; i++)
+        queues += inputs[network->links[i].source];
+    free(inputs);
+    if (queues > MOST_QUEUES)
+        wrong(reader, "too many links at one host");
     check_routes(reader);
     if (network->choices.choose != CHOOSE_FIXED) {
         for (uint32_t i = 0; i < network->host_count; i++) {

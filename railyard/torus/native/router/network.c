@@ -11,14 +11,6 @@ enum { WORD_BITS = 64 };
 
 /* Lay-out. */
 
-static void count_ports(struct network *network) {
-    for (uint32_t i = 0; i < network->link_count; i++) {
-        struct link *link = &network->links[i];
-        link->output = network->hosts[link->source].outputs++;
-        link->input = network->hosts[link->target].inputs++;
-    }
-}
-
 static struct nic *new_nic(const struct network *network) {
     struct nic *nic = zeroed(1, sizeof *nic);
     nic->flows = zeroed(network->address_count, sizeof *nic->flows);
@@ -54,7 +46,11 @@ static void name_counters(struct network *network) {
 
 void network_prepare(struct network *network, struct counters_header *header, uint64_t now_ns) {
     uint32_t queues = 0;
-    count_ports(network);
+    for (uint32_t i = 0; i < network->link_count; i++) {
+        struct link *link = &network->links[i];
+        link->output = network->hosts[link->source].outputs++;
+        link->input = network->hosts[link->target].inputs++;
+    }
     for (uint32_t i = 0; i < network->host_count; i++) {
         network->hosts[i].first_queue = queues;
         queues += network->hosts[i].inputs * network->hosts[i].outputs;
@@ -308,20 +304,6 @@ static void start(struct network *network, uint32_t index, struct cell *cell, ui
 
 /* Arbitration. */
 
-static void stall_begins(struct link *link, uint64_t now_ns) {
-    if (!link->stalled) {
-        link->stalled = true;
-        link->stalled_since_ns = now_ns;
-    }
-}
-
-static void stall_ends(struct link *link, struct link_counters *counters, uint64_t now_ns) {
-    if (link->stalled) {
-        link->stalled = false;
-        counters->output_stall_ns += now_ns - link->stalled_since_ns;
-    }
-}
-
 /* Return the first set bit from `from` on, or `end`. */
 static uint32_t next_bit(const uint64_t *words, uint32_t from, uint32_t end) {
     for (uint32_t word = from / WORD_BITS; word * WORD_BITS < end; word++) {
@@ -511,10 +493,15 @@ static void arbitrate(struct network *network, uint32_t index, uint64_t now_ns) 
                           : router_sends(network, index, now_ns, &waiting);
     if (!sent && link->refuge_count)
         sent = refuge_sends(network, index, now_ns);
-    if (waiting && !sent)
-        stall_begins(link, now_ns);
-    else
-        stall_ends(link, &network->counters[index], now_ns);
+    if (waiting && !sent) {
+        if (!link->stalled) {
+            link->stalled = true;
+            link->stalled_since_ns = now_ns;
+        }
+    } else if (link->stalled) {
+        link->stalled = false;
+        network->counters[index].output_stall_ns += now_ns - link->stalled_since_ns;
+    }
 }
 
 static void wait_for(struct network *network, uint32_t index, struct cell *cell, uint64_t now_ns) {
@@ -603,14 +590,6 @@ static void cell_here(struct network *network, const struct event *event) {
         wait_for(network, (uint32_t)next, cell, event->at_ns);
 }
 
-/* A cell whose router chose a faster link has waited until it cannot run out of data there. */
-static void cell_ready(struct network *network, const struct event *event) {
-    if (network->links[event->queue].down)
-        lose_at(network, event->queue, event->subject, event->at_ns);
-    else
-        wait_for(network, event->queue, event->subject, event->at_ns);
-}
-
 static void credit(struct network *network, const struct event *event) {
     network->links[event->link].used_bytes[event->channel] -= event->bytes;
     network->queues[event->queue].held_bytes[event->channel] -= event->bytes;
@@ -625,7 +604,11 @@ void network_run(struct network *network, uint64_t until_ns) {
             cell_here(network, &event);
             break;
         case EVENT_CELL_READY:
-            cell_ready(network, &event);
+            /* A cell whose router chose a faster link has waited until it cannot run out of data there. */
+            if (network->links[event.queue].down)
+                lose_at(network, event.queue, event.subject, event.at_ns);
+            else
+                wait_for(network, event.queue, event.subject, event.at_ns);
             break;
         case EVENT_CREDIT:
             credit(network, &event);

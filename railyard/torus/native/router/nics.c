@@ -35,17 +35,6 @@ enum {
     ICMP_CHECKSUM_AT = IP_BYTES + 2
 };
 
-static int open_device(const char *name, const char *host) {
-    int device = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    if (device < 0)
-        fail("open", "/dev/net/tun");
-    struct ifreq request = {.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR};
-    snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
-    if (ioctl(device, TUNSETIFF, &request) != 0 || ioctl(device, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4) != 0)
-        fail("make the NIC of", host);
-    return device;
-}
-
 void nics_open(struct nics *nics, const struct network *network, const struct link_name *names) {
     int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
     nics->devices = zeroed(network->link_count, sizeof *nics->devices);
@@ -57,7 +46,15 @@ void nics_open(struct nics *nics, const struct network *network, const struct li
         nics->devices[i] = -1;
         if (link->nic != NULL) {
             enter_network(source->netns, source->netns);
-            nics->devices[i] = open_device(names[i].port, source->name);
+            int device = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+            if (device < 0)
+                fail("open", "/dev/net/tun");
+            struct ifreq request = {.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR};
+            snprintf(request.ifr_name, sizeof request.ifr_name, "%s", names[i].port);
+            if (ioctl(device, TUNSETIFF, &request) != 0 ||
+                ioctl(device, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4) != 0)
+                fail("make the NIC of", source->name);
+            nics->devices[i] = device;
         }
     }
     if (home < 0 || setns(home, CLONE_NEWNET) != 0)
@@ -80,13 +77,6 @@ static uint32_t address_at(const unsigned char *bytes) {
 static void put_16(unsigned char *bytes, uint32_t value) {
     bytes[0] = (unsigned char)(value >> 8);
     bytes[1] = (unsigned char)value;
-}
-
-/* Among ICMP packets, only echo requests cause an ICMP error. */
-static int64_t source_of(const struct network *network, const unsigned char *ip, uint32_t bytes) {
-    uint32_t ip_bytes = (ip[0] & 15U) * 4;
-    bool answer = ip[PROTOCOL_AT] == IPPROTO_ICMP && (ip_bytes >= bytes || ip[ip_bytes] != ICMP_ECHO);
-    return answer ? -1 : network_address(network, address_at(ip + SOURCE_AT));
 }
 
 /* Return a chunk whose cells are the segments that the kernel would have made. */
@@ -138,7 +128,11 @@ struct chunk *nics_read(struct nics *nics, struct network *network, uint32_t lin
         return NULL;
     }
     chunk->destination = (uint32_t)destination;
-    chunk->source = source_of(network, ip, (uint32_t)length - IP_AT);
+    /* Among ICMP packets, only echo requests cause an ICMP error. */
+    uint32_t ip_bytes = (ip[0] & 15U) * 4;
+    bool answer = ip[PROTOCOL_AT] == IPPROTO_ICMP &&
+                  (ip_bytes >= ((uint32_t)length - IP_AT) || ip[ip_bytes] != ICMP_ECHO);
+    chunk->source = answer ? -1 : network_address(network, address_at(ip + SOURCE_AT));
     return chunk;
 }
 

@@ -108,10 +108,6 @@ static void put_chunk(void *to, const struct chunk *chunk) {
     memcpy(to, &piece, CHUNK_BYTES);
 }
 
-static uint32_t payload_of(const struct cell *cell) {
-    return cell->chunk->payload_bytes ? cell->bytes - cell->chunk->header_bytes : 0;
-}
-
 /* Where the payload of a cell is in the data of its chunk: behind the headers, and behind other cells' where
  * the chunk has them. */
 static size_t payload_at(const struct chunk *chunk, uint32_t number) {
@@ -168,7 +164,8 @@ void peers_send_cell(struct network *network, uint32_t index, uint32_t next, str
     struct chunk *chunk = cell->chunk;
     struct peer *peer = peer_of(network, network->links[index].target);
     name_chunk(network, chunk);
-    uint32_t headers = chunk->length - chunk->payload_bytes, payload = payload_of(cell);
+    uint32_t headers = chunk->length - chunk->payload_bytes,
+             payload = cell->chunk->payload_bytes ? cell->bytes - cell->chunk->header_bytes : 0;
     size_t bytes = padded(sizeof(struct cell_message) + CHUNK_BYTES + headers + payload);
     struct cell_message *sent = message(peer, CELL, bytes, here_ns);
     sent->link = index;
@@ -362,20 +359,6 @@ void peers_read(struct network *network, uint32_t index, uint64_t now_ns) {
     peer->in_bytes -= at;
 }
 
-static void flush(struct peer *peer) {
-    size_t sent = 0;
-    while (sent < peer->out_bytes) {
-        ssize_t length = write(peer->socket, peer->out + sent, peer->out_bytes - sent);
-        if (length < 0 && errno == EAGAIN)
-            break;
-        if (length < 0)
-            fail("send to the router of", peer->name);
-        sent += (size_t)length;
-    }
-    memmove(peer->out, peer->out + sent, peer->out_bytes - sent);
-    peer->out_bytes -= sent;
-}
-
 uint64_t peers_write(struct network *network, uint64_t now_ns) {
     struct peers *peers = network->peers;
     bool asks = now_ns >= peers->asked_ns + CLOCK_NS;
@@ -391,7 +374,17 @@ uint64_t peers_write(struct network *network, uint64_t now_ns) {
         }
         if (asks)
             message(peer, CLOCK, sizeof(struct clock_message), now_ns);
-        flush(peer);
+        size_t sent = 0;
+        while (sent < peer->out_bytes) {
+            ssize_t length = write(peer->socket, peer->out + sent, peer->out_bytes - sent);
+            if (length < 0 && errno == EAGAIN)
+                break;
+            if (length < 0)
+                fail("send to the router of", peer->name);
+            sent += (size_t)length;
+        }
+        memmove(peer->out, peer->out + sent, peer->out_bytes - sent);
+        peer->out_bytes -= sent;
         if (peer->out_bytes)
             next_ns = now_ns + 1000000;
     }

@@ -68,22 +68,6 @@ static uint64_t now_ns(void) {
 
 /* Counters. */
 
-static void begin_change(struct counters_header *header) {
-    atomic_fetch_add_explicit(&header->sequence, 1, memory_order_acq_rel);
-}
-
-static void end_change(struct counters_header *header) {
-    atomic_fetch_add_explicit(&header->sequence, 1, memory_order_release);
-}
-
-static void count_lateness(struct counters_header *header, const struct chunk *chunk, uint64_t at_ns) {
-    uint64_t late_ns = at_ns - chunk->due_ns + chunk->waited_ns;
-    uint64_t flight_ns = at_ns - chunk->entered_ns + chunk->waited_ns;
-    histogram_add(&header->late_ns, late_ns);
-    histogram_add(&header->late_ppm, flight_ns ? late_ns * 1000000 / flight_ns : 0);
-    header->flight_ns += flight_ns;
-}
-
 /* Start. */
 
 static uint64_t slack_of(const struct network *network) {
@@ -142,7 +126,12 @@ static void deliver(struct router *router, uint64_t until_ns) {
     while (events_next_ns(&network->deliveries) <= until_ns) {
         struct chunk *chunk = events_take(&network->deliveries).subject;
         nics_write(&router->nics, network, chunk);
-        count_lateness(network->header, chunk, now_ns());
+        uint64_t at_ns = now_ns();
+        uint64_t late_ns = at_ns - chunk->due_ns + chunk->waited_ns;
+        uint64_t flight_ns = at_ns - chunk->entered_ns + chunk->waited_ns;
+        histogram_add(&network->header->late_ns, late_ns);
+        histogram_add(&network->header->late_ppm, flight_ns ? late_ns * 1000000 / flight_ns : 0);
+        network->header->flight_ns += flight_ns;
         network->header->in_flight--;
         free(chunk);
     }
@@ -170,13 +159,6 @@ static void read_nic(struct router *router, uint32_t link, uint64_t at_ns, uint6
     }
 }
 
-static void resume_nics(struct router *router) {
-    const struct network *network = &router->network;
-    for (uint32_t i = 0; router->paused_count > 0 && i < network->link_count; i++)
-        if (router->paused[i] && network->links[i].nic->pending_bytes < network->nic_bytes / 2)
-            pause_nic(router, i, false);
-}
-
 static void reload(struct router *router) {
     struct network changed = {.peers = router->network.peers};
     struct link_name *names;
@@ -193,29 +175,15 @@ static void reload(struct router *router) {
     free(names);
 }
 
-static void take_signal(struct router *router) {
-    struct signalfd_siginfo signal;
-    while (read(router->signals, &signal, sizeof signal) == (ssize_t)sizeof signal)
-        if (signal.ssi_signo == SIGHUP)
-            reload(router);
-        else
-            router->stop = true;
-}
-
-static struct timespec until_next(const struct router *router) {
-    uint64_t inside = events_next_ns(&router->network.events),
-             due = events_next_ns(&router->network.deliveries);
-    uint64_t next = inside == NEVER ? NEVER : inside + router->slack_ns, now = now_ns();
-    next = due < next ? due : next;
-    next = router->peers_ns < next ? router->peers_ns : next;
-    uint64_t wait_ns = next == NEVER ? NS_PER_S : next > now ? next - now : 0;
-    return (struct timespec){.tv_sec = (time_t)(wait_ns / NS_PER_S), .tv_nsec = (long)(wait_ns % NS_PER_S)};
-}
-
 static void take_event(struct router *router, const struct epoll_event *event, uint64_t at_ns,
                        uint64_t waited_ns) {
     if (event->data.u32 == SIGNALS) {
-        take_signal(router);
+        struct signalfd_siginfo signal;
+        while (read(router->signals, &signal, sizeof signal) == (ssize_t)sizeof signal)
+            if (signal.ssi_signo == SIGHUP)
+                reload(router);
+            else
+                router->stop = true;
     } else if (event->data.u32 >= PEERS) {
         peers_read(&router->network, event->data.u32 - PEERS, at_ns);
     } else if (event->events & (EPOLLERR | EPOLLHUP)) {
@@ -243,21 +211,31 @@ static void run(struct router *router) {
     uint64_t read_ns = now_ns();
     while (!router->stop) {
         struct epoll_event ready[READY_NICS];
-        struct timespec wait = until_next(router);
+        uint64_t inside = events_next_ns(&router->network.events),
+                 due = events_next_ns(&router->network.deliveries);
+        uint64_t next = inside == NEVER ? NEVER : inside + router->slack_ns, now = now_ns();
+        next = due < next ? due : next;
+        next = router->peers_ns < next ? router->peers_ns : next;
+        uint64_t wait_ns = next == NEVER ? NS_PER_S : next > now ? next - now : 0;
+        struct timespec wait =
+            (struct timespec){.tv_sec = (time_t)(wait_ns / NS_PER_S), .tv_nsec = (long)(wait_ns % NS_PER_S)};
         uint64_t before_ns = now_ns();
         int count = wait_for_events(router->poll, ready, wait);
         uint64_t at_ns = now_ns();
         uint64_t waited_ns = at_ns - before_ns > AT_ONCE_NS ? 0 : at_ns - read_ns;
         read_ns = at_ns;
-        begin_change(header);
+        atomic_fetch_add_explicit(&header->sequence, 1, memory_order_acq_rel);
         network_run(&router->network, at_ns);
         for (int i = 0; i < count; i++)
             take_event(router, &ready[i], at_ns, waited_ns);
         deliver(router, at_ns);
-        resume_nics(router);
+        const struct network *network = &router->network;
+        for (uint32_t i = 0; router->paused_count > 0 && i < network->link_count; i++)
+            if (router->paused[i] && network->links[i].nic->pending_bytes < network->nic_bytes / 2)
+                pause_nic(router, i, false);
         if (router->peers_ns != NEVER)
             router->peers_ns = peers_write(&router->network, at_ns);
-        end_change(header);
+        atomic_fetch_add_explicit(&header->sequence, 1, memory_order_release);
     }
 }
 

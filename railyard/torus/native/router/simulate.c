@@ -62,16 +62,6 @@ static struct chunk *read_message(const struct network *network, const char *lin
     return chunk;
 }
 
-static void print_links(const struct network *network) {
-    for (uint32_t i = 0; i < network->link_count; i++) {
-        const struct link_counters *c = &network->counters[i];
-        printf("link %" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-               " %" PRIu64 " %" PRIu64 "\n",
-               i, c->tx_bytes, c->tx_cells, c->rx_bytes, c->waited, c->input_stall_ns, c->output_stall_ns,
-               c->dropped, c->replays);
-    }
-}
-
 bool simulate(struct network *network, FILE *messages) {
     char line[256];
     uint32_t number = 0;
@@ -86,6 +76,12 @@ bool simulate(struct network *network, FILE *messages) {
     }
     network_run(network, NEVER - 1);
     print_arrivals(network, NEVER - 1);
-    print_links(network);
+    for (uint32_t i = 0; i < network->link_count; i++) {
+        const struct link_counters *c = &network->counters[i];
+        printf("link %" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+               " %" PRIu64 " %" PRIu64 "\n",
+               i, c->tx_bytes, c->tx_cells, c->rx_bytes, c->waited, c->input_stall_ns, c->output_stall_ns,
+               c->dropped, c->replays);
+    }
     return network->header->in_flight == 0;
 }
