@@ -88,7 +88,7 @@ def test_a_change_names_the_commit_and_the_modules_that_came_with_it() -> None:
     found += [entry(each, noisy(chance, 112), **new) for each in range(10, 20)]
     (dated,) = over.dated(found)
     (change,) = dated.changes
-    assert change.after.entry.own["id"] == f"{10:012x}"
+    assert change.point.entry.own["id"] == f"{10:012x}"
     assert change.percent == pytest.approx(12, abs=3)
     assert set(change.differs) == {f"commit {'1f' * 6} -> {'2a' * 6}", "modules -openmpi/4.1.4 +openmpi/5.0.1"}
     assert "1 of 1 series changed" in text.changes_sentence([dated])

@@ -8,11 +8,12 @@ nothing is ranked.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from railyard.analysis.cases import cases, judgement
 from railyard.analysis.cases.cases import Case
@@ -20,18 +21,23 @@ from railyard.analysis.cases.judgement import Comparison, Evidence, Group, Serie
 from railyard.analysis.stats import contrast
 from railyard.analysis.stats.contrast import FEWEST
 from railyard.analysis.stats.verdicts import Finding, Outcome, Verdict
-from railyard.analysis.text import percent
+from railyard.analysis.text import counted, percent
 from railyard.records import looks, programs
 from railyard.records.benchmark import Labels
+from railyard.records.folded import slow
 from railyard.records.record import COMPUTED
 from railyard.records.units import Better, Fom
 
+#: What identifies a comparison.
+Key = TypeVar("Key")
 #: Labels that are axes of curves if they have more than one value.
 AXES = ("hops", "size_bytes")
 #: A sentence names at most this many combinations one by one.
 MANY = 4
 #: At most this many figures of one combination alone are stated one by one.
 MANY_ALONE = 2
+#: The most changed verdicts that are named.
+_NAMED = 3
 #: FOMs shown first, in this order.
 FIRST = ("iteration_us", "bandwidth_gbyte_s", "latency_us")
 
@@ -261,3 +267,42 @@ def _excluded(comparison: Comparison, names: Sequence[str]) -> str:
 def listed(names: Sequence[str]) -> str:
     """Return `a, b and c`."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1] if names else ""]))
+
+
+# ---- launches that an event explains (`railyard.records.folded.slow`) ----
+
+
+def of_marked(case: Case, judged: Sequence[Comparison]) -> list[Statement]:
+    """Return a sentence for each launch that an event explains, and one on the comparisons without these launches."""
+    marked = [one for record in case.records for one in slow.marked(record)]
+    named = [
+        Statement(case.name(cases.combination_of(one.launch)) or one.record.id, one.text(), "slow") for one in marked
+    ]
+    if not marked or not judged:
+        return named
+    rest = dataclasses.replace(case, records=tuple(map(slow.without_marked, case.records)))
+    before = {(member.fom, member.labels): member for member in judged}
+    after = {(member.fom, member.labels): member for member in comparisons(rest)}
+    return [*named, Statement("without them", remaining(len(marked), before, after), "slow")]
+
+
+def _verdict(member: Comparison | None) -> str:
+    """Return a comparison's outcome in a word or two."""
+    if member is None:
+        return "not measured"
+    return f"{member.verdict.best} best" if member.verdict.best else str(member.verdict.outcome)
+
+
+def remaining(marked: int, before: Mapping[Key, Comparison], after: Mapping[Key, Comparison]) -> str:
+    """Return whether verdicts hold without so many marked launches; `before` has them with, `after` without."""
+    changes = [
+        f"{title(member)} from {_verdict(member)} to {_verdict(after.get(key))}"
+        for key, member in before.items()
+        if _verdict(member) != _verdict(after.get(key))
+    ]
+    head = f"Without the {counted(marked, 'launch')} that an event explains"
+    if not changes:
+        return f"{head} all {counted(len(before), 'verdict')} stay the same."
+    named = "; ".join(changes[:_NAMED])
+    more = f"; and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
+    return f"{head} {len(changes)} of {counted(len(before), 'verdict')} change: {named}{more}."

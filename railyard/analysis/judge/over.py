@@ -68,16 +68,16 @@ FEWEST = 3
 class Change:
     """A change of level before a point: medians of the records before and after, and the fields that differ."""
 
-    after: Point
-    median_before: float
-    median_after: float
+    point: Point
+    before: float
+    after: float
     p_value: float
     differs: tuple[str, ...]
 
     @property
     def percent(self) -> float | None:
         """Return the change in percent of the median before."""
-        return medians.change_percent(self.median_after, self.median_before)
+        return medians.change_percent(self.after, self.before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,9 +105,9 @@ def _changes(row: Row) -> Iterator[Change]:
     for start, change, end in zip(edges, changes, edges[2:], strict=False):
         at = change.position
         yield Change(
-            after=row.points[at],
-            median_before=statistics.median(values[start:at]),
-            median_after=statistics.median(values[at:end]),
+            point=row.points[at],
+            before=statistics.median(values[start:at]),
+            after=statistics.median(values[at:end]),
             p_value=change.p_value,
             differs=tuple(differences(row.points[at - 1].setting, row.points[at].setting)),
         )

@@ -296,17 +296,17 @@ def changes_table(series: Sequence[Dated]) -> DataTable:
         (
             member.row.what,
             member.row.figure,
-            change.after.created[:10],
-            str(change.after.entry.own["id"]),
-            form.text(change.median_before),
-            form.text(change.median_after),
+            change.point.created[:10],
+            str(change.point.entry.own["id"]),
+            form.text(change.before),
+            form.text(change.after),
             percent(change.percent),
             p_text(change.p_value).removeprefix("= "),
             "; ".join(change.differs) or "nothing that records name",
         )
         for member in series
         for change in member.changes
-        for form in [Format.for_values((change.median_before, change.median_after))]
+        for form in [Format.for_values((change.before, change.after))]
     ]
     columns = ("what", "figure", "since", "record", *numbers, "differs in")
     return DataTable(columns=columns, rows=rows, numbers=frozenset(numbers))
@@ -388,11 +388,9 @@ def dates_document(dated: Sequence[Dated]) -> dict[str, Json]:
             ],
             "changes": [
                 {
-                    "record": change.after.entry.own["sha256"],
-                    "created": change.after.created,
-                    "before": change.median_before,
-                    "after": change.median_after,
-                    "p_value": change.p_value,
+                    "record": change.point.entry.own["sha256"],
+                    "created": change.point.created,
+                    **{name: getattr(change, name) for name in ("before", "after", "p_value")},
                     "differs": list(change.differs),
                 }
                 for change in member.changes

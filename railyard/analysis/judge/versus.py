@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.analysis.cases import cases, judgement, marked, modelled
-from railyard.analysis.cases.comparison import rank_of
+from railyard.analysis.cases import cases, judgement, modelled
+from railyard.analysis.cases.comparison import rank_of, remaining
 from railyard.analysis.cases.judgement import Comparison, Evidence, Series
 from railyard.analysis.judge import rows, sides
 from railyard.analysis.judge.rows import Point, Row, Source
@@ -94,7 +94,7 @@ def of_texts(
         before, after = (
             {row.row.key: row.comparison for row in versus.rows if row.is_shared} for versus in (compared, rest)
         )
-        explained.append(marked.remaining(len(explained), before, after))
+        explained.append(remaining(len(explained), before, after))
         compared = dataclasses.replace(compared, marked=explained)
     for side in parsed:
         if not compared.counts[side.name]["records"]:
@@ -210,9 +210,16 @@ def _evidence(points: Sequence[Point], factors: Mapping[int, float]) -> Evidence
 def _differs(row: Row) -> list[str]:
     """Return the fields of provenance with more than one value among all records of a row, with dotted names."""
     settings = {id(point.setting): point.setting for points in row.sides.values() for point in points}.values()
-    fields = [dict(leaf for name in NAMED_OF_SIDES for leaf in cases.flat(setting[name], name)) for setting in settings]
-    names = dict.fromkeys(name for of_setting in fields for name in of_setting)
-    return [name for name in names if len({json_io.canonical(of_setting.get(name)) for of_setting in fields}) > 1]
+
+    def differ(values: Iterable[Json]) -> bool:
+        return len(set(map(json_io.canonical, values))) > 1
+
+    names: list[str] = []
+    for field in NAMED_OF_SIDES:
+        if differ(setting[field] for setting in settings):
+            parts = [dict(cases.flat(setting[field], field)) for setting in settings]
+            names += [name for name in dict.fromkeys(itertools.chain(*parts)) if differ(one.get(name) for one in parts)]
+    return names
 
 
 def _refused(judged: Sequence[SideRow], names: Sequence[str]) -> list[str]:

@@ -136,7 +136,7 @@ def _noise(rows: Sequence[Row], points: int) -> Noise | None:
 
 
 #: A number, and the least and the most that it may be; None for more than are tried.
-Range = tuple[int | None, int | None, int | None]
+Range = tuple[int | None, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,22 +164,18 @@ def planned(noise: Noise, change: float) -> Plan:
     sides = max(noise.jobs, FEWEST)
     of_jobs = _of_jobs(noise)
 
-    low, high = noise.limits()
+    possible = (noise, *noise.limits())
+    spreads, of_medians = [one.within for one in possible], [_of_jobs(one) or 0.0 for one in possible]
 
-    def launches(wanted: float) -> Range:
-        number, least, most = (enough(one.within, change, wanted, **of_combinations) for one in (noise, low, high))
-        return number, least, most
+    def needed(wanted: Iterable[float], spreads: Sequence[float], **how: Any) -> list[Range]:
+        return [tuple(enough(spread, change, one, **how) for spread in spreads) for one in wanted]
 
-    def jobs(wanted: float) -> Range:
-        spreads = (_of_jobs(one) or 0.0 for one in (noise, low, high))
-        number, least, most = (enough(spread, change, wanted, floor=noise.floor) for spread in spreads)
-        return number, least, most
-
+    at_all_points = [wanted ** (1 / noise.points) for wanted in WANTED]
     return Plan(
         noise=noise,
-        launches=[launches(wanted) for wanted in WANTED],
-        everywhere=[launches(wanted ** (1 / noise.points)) for wanted in WANTED] if noise.points > 1 else [],
-        jobs=[] if of_jobs is None else [jobs(wanted) for wanted in WANTED],
+        launches=needed(WANTED, spreads, **of_combinations),
+        everywhere=needed(at_all_points, spreads, **of_combinations) if noise.points > 1 else [],
+        jobs=[] if of_jobs is None else needed(WANTED, of_medians, floor=noise.floor),
         within=[detectable(noise.launches, noise.within, wanted, **of_combinations) for wanted in WANTED],
         between=[] if of_jobs is None else [detectable(sides, of_jobs, wanted, floor=noise.floor) for wanted in WANTED],
         sides=sides,

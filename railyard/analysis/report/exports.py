@@ -18,7 +18,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from railyard.analysis.cases import cases, comparison, marked, tables
+from railyard.analysis.cases import cases, comparison, tables
 from railyard.analysis.cases.cases import Case, Combination, Tally
 from railyard.analysis.cases.judgement import Group
 from railyard.analysis.cases.titles import title
@@ -172,7 +172,7 @@ def _case(judged: JudgedCase) -> Iterator[str]:
             for row in tables.rows(member)
         ]
         yield _table(("figure", case.head, *_COLUMNS, "notes"), rows)
-    if explained := marked.statements(case, judged.comparisons):
+    if explained := comparison.of_marked(case, judged.comparisons):
         yield _list([f"{heading}: {text}" for heading, text, _ in explained])
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from railyard.analysis.cases import cases, comparison, marked, modelled, published, spread, tables
+from railyard.analysis.cases import cases, comparison, modelled, published, spread, tables
 from railyard.analysis.cases.cases import Case, Tally
 from railyard.analysis.cases.comparison import Statement
 from railyard.analysis.cases.curves import Panel
@@ -191,7 +191,7 @@ def findings(drawn: DrawnCase) -> list[Statement]:
     curves = [
         Statement(", ".join(filter(None, [panel.subject, panel.title])), general.ends(panel), "curve") for panel in over
     ]
-    return [*own, *marked.statements(drawn.case, drawn.stated), *curves]
+    return [*own, *comparison.of_marked(drawn.case, drawn.stated), *curves]
 
 
 def cells(drawn: Sequence[DrawnCase], shown: Sequence[Case]) -> list[Cell]:
@@ -258,7 +258,7 @@ def _unmeasured(case: Case) -> list[tuple[str, int]]:
             points.setdefault((point.fom.stem, point.reason), Counter())[labels] += 1
     rows = []
     for (stem, reason), of_reason in points.items():
-        first, *_, last = (*of_reason, *of_reason)
-        ends = f"at {len(of_reason)} points, {first} to {last}" if len(of_reason) > 1 else first
-        rows.append((f"{stem} {ends}: {reason}", max(of_reason.values())))
+        texts = list(of_reason)
+        where = texts[0] if len(texts) == 1 else f"at {len(texts)} points, {texts[0]} to {texts[-1]}"
+        rows.append((f"{stem} {where}: {reason}", max(of_reason.values())))
     return rows

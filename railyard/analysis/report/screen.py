@@ -11,7 +11,7 @@ import itertools
 import textwrap
 from collections.abc import Callable, Sequence
 
-from railyard.analysis.cases import cases, comparison, marked
+from railyard.analysis.cases import cases, comparison
 from railyard.analysis.cases.cases import Case, Tally
 from railyard.analysis.cases.comparison import Statement
 from railyard.analysis.cases.titles import ORIGIN_NOTES, title
@@ -73,7 +73,7 @@ def _effects(cells: Sequence[Cell], room: int) -> list[str]:
 
 def _marks(drawn: Sequence[page.DrawnCase]) -> list[str]:
     """Return the launches that an event explains, of the cases that compare something, as far as there is room."""
-    stated = (one for case in drawn for one in marked.statements(case.case, case.stated))
+    stated = (one for case in drawn for one in comparison.of_marked(case.case, case.stated))
     blocks = [_wrapped(f"{one.title}: {one.text}") for one in stated]
     return _titled("Marked", blocks, _MARK_LINES, lambda count: f"{_INDENT}{count} more")
 
