@@ -177,10 +177,6 @@ class ApplicationCheck(PlacedCheck):
     def _mpi(self) -> str:
         return building.mpi_of(self.current_environ.features)
 
-    def _packages(self) -> list[str]:
-        """Return what an image must have been built with."""
-        return [self.package, *(["mpip"] if self.profile else [])] if self.package else []
-
     @run_after("setup")
     @plainly()
     def refuse_what_cannot_be_measured(self) -> None:
@@ -208,7 +204,8 @@ class ApplicationCheck(PlacedCheck):
             raise InputError(self.name, "scale", self.scale, ", ".join(MACHINES))
         self.paths: dict[str, Path] = {}
         if self.prepared.carried:
-            images.need_packages(self.prepared.carried, self._packages())
+            packages = [self.package, *(["mpip"] if self.profile else [])] if self.package else []
+            images.need_packages(self.prepared.carried, packages)
             if not self.package and images.SOURCES_LABEL in self.prepared.carried.labels:
                 file = self.prepared.carried.provenance["file"]
                 self.skip(f"{file} has no {self.program}: railyard does not build it; -S image names one that has it")

@@ -7,6 +7,7 @@ sources are not continued; the other figures leave out whether the sources have 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -29,7 +30,11 @@ class Pieces:
     def __init__(self, path: Path, minutes: float | None = None) -> None:
         self.path = path
         self.deadline = math.inf if minutes is None else time.monotonic() + 60 * minutes
-        self.kept = dict(_read(self.path))
+        self.kept = dict[str, Row]()
+        for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
+            with contextlib.suppress(ValueError):  # the last line may be torn
+                document = json.loads(line)
+                self.kept[document["key"]] = document["row"]
 
     @property
     def rows(self) -> list[Row]:
@@ -56,16 +61,6 @@ class Pieces:
 
 def _name(key: tuple[Any, ...]) -> str:
     return " ".join(map(str, key))
-
-
-def _read(path: Path) -> Iterator[tuple[str, Row]]:
-    """Yield the rows of a file; the last line may be torn."""
-    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
-        try:
-            document = json.loads(line)
-        except ValueError:
-            continue
-        yield document["key"], document["row"]
 
 
 def batches(name: str, count: int, batch: Callable[[int], Row]) -> Iterator[Row]:

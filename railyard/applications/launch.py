@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import json
 import traceback
 from collections.abc import Mapping
@@ -73,11 +74,10 @@ def read(
     contains the patterns of a program without a parser. An exception in a parser is returned with its file and line.
     """
     try:
-        if read_by:
-            is_reframe = REFRAME in read_by
-            parse = of_reframe(read_by[REFRAME]) if is_reframe else patterns.parser(patterns.load(read_by))
+        if read_by and REFRAME in read_by:
+            parse: Parser = functools.partial(by_reframe, read_by[REFRAME])
         else:
-            parse = parser(benchmark, parameters)
+            parse = patterns.parser(patterns.load(read_by)) if read_by else parser(benchmark, parameters)
         document, fault = _document(folder, stem, benchmark, parameters=parameters, ranks=ranks, parse=parse)
     except InputError as error:
         return str(error)
@@ -145,23 +145,19 @@ def time(text: str, left: str, source: str) -> Reading:
     return Reading(program="any", version="unknown", ranks=None, series=[single(ELAPSED, elapsed_s)])
 
 
-def of_reframe(program: str) -> Parser:
-    """Return a parser of the file that the functions' results are in."""
-
-    def read(text: str, left: str, source: str) -> Reading:
-        del text
-        if not left:
-            valid = "a job that ReFrame waited for"
-            raise InputError(source, "", problem="ReFrame did not judge this launch", valid=valid)
-        judged = json.loads(left)
-        series = [
-            single(units.fom(name, figure["unit"], figure["better"]), figure["value"])
-            for name, figure in judged["figures"].items()
-        ]
-        fault = judged["fault"] or ("" if series else "no performance function of the test gave a number")
-        return Reading(program=program, version="unknown", ranks=None, series=series, fault=fault)
-
-    return read
+def by_reframe(program: str, text: str, left: str, source: str) -> Reading:
+    """Return what the functions of a ReFrame test gave for a launch of a program, from the file with their results."""
+    del text
+    if not left:
+        valid = "a job that ReFrame waited for"
+        raise InputError(source, "", problem="ReFrame did not judge this launch", valid=valid)
+    judged = json.loads(left)
+    series = [
+        single(units.fom(name, figure["unit"], figure["better"]), figure["value"])
+        for name, figure in judged["figures"].items()
+    ]
+    fault = judged["fault"] or ("" if series else "no performance function of the test gave a number")
+    return Reading(program=program, version="unknown", ranks=None, series=series, fault=fault)
 
 
 WITNESS = "railyard-witness/1"

@@ -55,12 +55,21 @@ HEADER = """\
                    ~ (getenv('RAILYARD_CHECKOUT') or getenv('PWD')) | replace("'", "''") ~ '}}' %}}
 """
 
-#: Tools that are only there or not: the part, its key in `Machine.tools`, and what it enables.
-TOOLS = (
-    ("Slurm's daemons", "slurmctld", "a Slurm cluster on the virtual torus (torus up --slurm)"),
-    ("Docker", "docker", "nodes as containers (torus up --engine docker)"),
-    ("SimGrid", "simgrid", "benchmarks on a simulated torus"),
-)
+#: What each part of a machine enables, or would.
+ENABLES = {
+    "scheduler": "checks on many nodes; without one a job stays on this machine or on a virtual torus",
+    "MPI": "every benchmark; build them with its compiler (benchmarks/README.md)",
+    "srun --mpi": "ranks started by srun: Open MPI by pmix, MPICH by pmi2; otherwise use launcher mpirun",
+    "NICs": "NIC policies where a node has several of a fast fabric",
+    "modules": "the fragment loads what is loaded here; load compiler and MPI before you run doctor",
+    "benchmarks": "every check but those of other programs; make setup builds them with the MPI that is loaded",
+    "virtual torus": "every check on a virtual machine of namespaces (--system vtorus:netns)",
+    "Slurm's daemons": "a Slurm cluster on the virtual torus (torus up --slurm)",
+    "Docker": "nodes as containers (torus up --engine docker)",
+    "SimGrid": "benchmarks on a simulated torus",
+    "Apptainer": "checks from one image on every node",
+    "Spack": "third-party applications, built and pinned",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,54 +95,24 @@ def findings(machine: Machine) -> list[Finding]:
     may = machine.is_root or machine.user_namespaces
     who = "root" if machine.is_root else "user namespaces" if may else "no permission for namespaces"
     other = f"{tools['singularity']}, which checks do not use" if tools["singularity"] else ""
-    rows: list[tuple[str, object, str, str]] = [
-        (
-            "scheduler",
-            scheduler.name != "local",
-            named,
-            "checks on many nodes; without one a job stays on this machine or on a virtual torus",
-        ),
-        (
-            "MPI",
-            machine.mpis,
-            ", ".join(f"{mpi.name} {mpi.version}" for mpi in machine.mpis),
-            "every benchmark; build them with its compiler (benchmarks/README.md)",
-        ),
-        (
-            "srun --mpi",
-            scheduler.pmi,
-            ", ".join(scheduler.pmi),
-            "ranks started by srun: Open MPI by pmix, MPICH by pmi2; otherwise use launcher mpirun",
-        ),
-        (
-            "NICs",
-            machine.nics,
-            "; ".join(filter(None, (", ".join(nics), *machine.nic_notes))),
-            "NIC policies" + ("" if has_several else " where a node has several of a fast fabric"),
-        ),
-        (
-            "modules",
-            machine.modules,
-            " ".join(machine.modules) or machine.modules_system,
-            "the fragment loads what is loaded here; load compiler and MPI before you run doctor",
-        ),
-        (
-            "benchmarks",
-            machine.built,
-            ", ".join(f"build/benchmarks-{name}" for name in machine.built),
-            "every check but those of other programs; make setup builds them with the MPI that is loaded",
-        ),
-        (
-            "virtual torus",
-            may and tools["ip"],
-            who if tools["ip"] else "no ip (iproute2)",
-            "every check on a virtual machine of namespaces (--system vtorus:netns)",
-        ),
-        *((part, tools[name], tools[name], enables) for part, name, enables in TOOLS),
-        ("Apptainer", tools["apptainer"], tools["apptainer"] or other, "checks from one image on every node"),
-        ("Spack", tools["spack"], tools["spack"], "third-party applications, built and pinned"),
+    mpis = ", ".join(f"{mpi.name} {mpi.version}" for mpi in machine.mpis)
+    modules, built = " ".join(machine.modules), ", ".join(f"build/benchmarks-{name}" for name in machine.built)
+    rows: list[tuple[str, object, str]] = [
+        ("scheduler", scheduler.name != "local", named),
+        ("MPI", mpis, mpis),
+        ("srun --mpi", scheduler.pmi, ", ".join(scheduler.pmi)),
+        ("NICs", machine.nics, "; ".join(filter(None, (", ".join(nics), *machine.nic_notes)))),
+        ("modules", modules, modules or machine.modules_system),
+        ("benchmarks", built, built),
+        ("virtual torus", may and tools["ip"], who if tools["ip"] else "no ip (iproute2)"),
+        ("Slurm's daemons", tools["slurmctld"], tools["slurmctld"]),
+        ("Docker", tools["docker"], tools["docker"]),
+        ("SimGrid", tools["simgrid"], tools["simgrid"]),
+        ("Apptainer", tools["apptainer"], tools["apptainer"] or other),
+        ("Spack", tools["spack"], tools["spack"]),
     ]
-    return [Finding(part, bool(there), text, enables) for part, there, text, enables in rows]
+    enables = ENABLES | ({"NICs": "NIC policies"} if has_several else {})
+    return [Finding(part, bool(there), text, enables[part]) for part, there, text in rows]
 
 
 def system_name(machine: Machine) -> str:

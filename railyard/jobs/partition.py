@@ -30,26 +30,13 @@ SMOKE = "smoke"
 ORIGINS = ("emulated", "measured", *COMPUTED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Constraint:
-    """A scheduler's option with `{}` for the value, the regular expression of values, and its description."""
-
-    option: str
-    form: str
-    valid: str
-
-
-_SLURM = Constraint(
-    option="--switches={}",
-    form=r"[1-9]\d{0,5}(@\d[\d:-]{0,19})?",
-    valid="COUNT or COUNT@TIME, such as 1@30: the most leaf switches, and the minutes to wait for them",
-)
-_PBS = Constraint(
-    option="-l place=group={}",
-    form=r"[A-Za-z]\w{0,63}",
-    valid="the name of a resource that has one value on all nodes of a job, such as switch",
-)
-CONSTRAINTS: Mapping[str, Constraint] = {"slurm": _SLURM, "squeue": _SLURM, "pbs": _PBS}
+_SWITCHES = "COUNT or COUNT@TIME, such as 1@30: the most leaf switches, and the minutes to wait for them"
+_RESOURCE = "the name of a resource that has one value on all nodes of a job, such as switch"
+#: Scheduler -> its option with `{}` for the value, the regular expression of values, and their description.
+CONSTRAINTS: Mapping[str, tuple[str, str, str]] = {
+    **dict.fromkeys(("slurm", "squeue"), ("--switches={}", r"[1-9]\d{0,5}(@\d[\d:-]{0,19})?", _SWITCHES)),
+    "pbs": ("-l place=group={}", r"[A-Za-z]\w{0,63}", _RESOURCE),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,25 +73,20 @@ class Partition(Site):
         """
         constraint = str(extras.get("constraint") or "")
         in_allocation = extras.get("nodes_from") == "environment"
-        image = str(extras.get("image") or "")
+        names = ("topology", "smoke_topology", "coordinates", "image", "launch")
+        programs |= {name: str(extras.get(name) or "") for name in names}
+        engine = "docker" if programs["image"] else DEFAULT
         return cls(
             fullname=fullname,
             scheduler=scheduler,
             origin=_one_of(extras, "origin", "measured", valid=ORIGINS, partition=fullname),
-            engine=_one_of(
-                extras, "engine", "docker" if image else DEFAULT, valid=tuple(engines()), partition=fullname
-            ),
-            topology=str(extras.get("topology") or ""),
-            smoke_topology=str(extras.get("smoke_topology") or ""),
-            coordinates=str(extras.get("coordinates") or ""),
+            engine=_one_of(extras, "engine", engine, valid=tuple(engines()), partition=fullname),
             nodes=int(extras.get("nodes") or 0) or (len(allocated_nodes.names(variables)) if in_allocation else 0),
             names_nodes=bool(extras.get("names_nodes", scheduler == LOCAL and not in_allocation)),
             devices=extras.get("nics"),
-            image=image,
             cluster=extras.get("cluster"),
             in_allocation=in_allocation,
             constraint=option(scheduler, constraint, fullname) if constraint else "",
-            launch=str(extras.get("launch") or ""),
             **programs,
         )
 
@@ -190,13 +172,11 @@ class Partition(Site):
 
 def option(scheduler: str, value: str, partition: str) -> str:
     """Return the scheduler's option for a constraint; InputError for a scheduler without one, or a bad value."""
-    constraint, field = CONSTRAINTS.get(scheduler), f"{partition}: extras.constraint"
-    if constraint is None:
-        valid = f"none with the scheduler {scheduler}; {', '.join(sorted(CONSTRAINTS))} have one"
-        raise InputError("reframe.yml", field, value, valid)
-    if not re.fullmatch(constraint.form, value):
-        raise InputError("reframe.yml", field, value, constraint.valid)
-    return constraint.option.format(value)
+    none = f"none with the scheduler {scheduler}; {', '.join(sorted(CONSTRAINTS))} have one"
+    template, form, valid = CONSTRAINTS.get(scheduler, ("", "", none))
+    if not template or not re.fullmatch(form, value):
+        raise InputError("reframe.yml", f"{partition}: extras.constraint", value, valid)
+    return template.format(value)
 
 
 def _one_of(extras: Mapping[str, Any], name: str, default: str, *, valid: Sequence[str], partition: str) -> str:

@@ -71,7 +71,10 @@ def load(path: Path, own_names: Mapping[str, str] | None = None) -> Benchmark:
     field, value and what is valid there.
     """
     output = parse(json_io.read(path), str(path))
-    return dataclasses.replace(output, ranks=output.ranks.called(own_names)) if own_names else output
+    if own_names:
+        hosts = tuple(own_names.get(host, host) for host in output.ranks.hosts)
+        return dataclasses.replace(output, ranks=dataclasses.replace(output.ranks, hosts=hosts))
+    return output
 
 
 def parse(document: Json, source: str) -> Benchmark:

@@ -186,6 +186,7 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
     is_shown = all(bid.is_exact or bid.jobs >= contrast.FEWEST for bid in drawn.values())
     wins = _wins(scores) if is_shown else {}
     disturbed = _disturbed(drawn, weights, chance) if is_shown else {}
+    scored = {index: _around(one.score(weights), one.sides, one.is_exact) for index, one in drawn.items()}
     lines = {}
     for index, bid in enumerate(read):
         lines[index] = Line(
@@ -201,7 +202,7 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
             days=_days(bid.records),
             signer=bid.signed.by,
             origins=sorted({record.origin for record in bid.records}),
-            score=_score_with_bounds(drawn[index], weights) if index in drawn else None,
+            score=scored.get(index),
             cases=_speedups(drawn[index]) if index in drawn else {},
         )
     order = sorted(lines, key=lambda index: _rank(lines[index]))
@@ -294,14 +295,13 @@ def _speedups(bid: _Drawn) -> dict[str, Interval]:
     return cases
 
 
-def _score_with_bounds(bid: _Drawn, weights: Weights) -> Interval:
-    """Return the score of a complete bid; bounds are over jobs."""
-    exact = bid.score(weights)
-    return Interval(value=exact, low=exact, high=exact) if bid.is_exact else _around(exact, bid.sides)
+def _around(value: float, sides: Sequence[contrast.Weighted], is_exact: bool) -> Interval:
+    """Return a value with the bounds that the interval of its logarithm, over jobs, has around the mean of the jobs.
 
-
-def _around(value: float, sides: Sequence[contrast.Weighted]) -> Interval:
-    """Return a value with the bounds that the interval of its logarithm, over jobs, has around the mean of the jobs."""
+    An exact value has no width; with too few jobs there are no bounds.
+    """
+    if is_exact:
+        return Interval(value=value, low=value, high=value)
     interval = contrast.interval(sides)
     if interval is None:
         return Interval(value=value, low=None, high=None)
@@ -372,11 +372,9 @@ def _lead(best: tuple[Line, _Drawn], other: tuple[Line, _Drawn]) -> Interval | N
     (line, bid), (second, rival) = best, other
     assert line.score is not None and second.score is not None
     ratio = line.score.value / second.score.value
-    if bid.tender.scored == "pledged" and all(
-        set(r.by_job) == {"pledge"} for r in (*bid.results.values(), *rival.results.values())
-    ):
-        return Interval(value=ratio, low=ratio, high=ratio)
-    lead = _around(ratio, [*bid.sides, *((-weight, logs) for weight, logs in rival.sides)])
+    results = [*bid.results.values(), *rival.results.values()]
+    is_exact = bid.tender.scored == "pledged" and all(set(result.by_job) == {"pledge"} for result in results)
+    lead = _around(ratio, [*bid.sides, *((-weight, logs) for weight, logs in rival.sides)], is_exact)
     return None if lead.low is None else lead
 
 

@@ -145,7 +145,7 @@ def scored(tender: Tender, case: Case, bid: Read) -> Measured | None:
 
 def meets(case: Case, results: Measured, bound: float) -> Meets:
     """Return whether results are at least as good as a bound: both ends of the interval, none, or one."""
-    sign = 1 if case.better is Better.LOWER else -1
+    sign = 1 if case.fom.better is Better.LOWER else -1
     bounds = results.bounds()
     if bounds is None:
         return Meets.CANNOT_TELL

@@ -106,11 +106,6 @@ class Case:
         """Return how many nodes the reference ran on."""
         return self.nodes if self.reference_nodes is None else self.reference_nodes
 
-    @property
-    def better(self) -> Better:
-        """Return which direction of the figure of merit is better."""
-        return self.fom.better
-
     def is_met_by(self, read: Judged) -> bool:
         """Return whether a record is one of this case."""
         return read.check == self.check and next(self.differences(read), None) is None

@@ -153,15 +153,8 @@ def test_energy_that_nodes_counted_is_no_performance_variable_of_the_test() -> N
 
 def test_options_and_modifier_of_a_site_are_on_the_launch_line_as_they_were_written() -> None:
     placed = place("plain", allocate(gemini("2x2x2"), "contiguous"), (2, 2, 2))
-    rendered = launching.render(
-        placed,
-        "library-default",
-        launchers.named("slurm"),
-        ["mpi"],
-        stem="plain",
-        modifier=["perf", "stat -o $F"],
-        options=["--mpi=pmix", '--network="$NET"'],
-    )
+    words: Any = {"modifier": ["perf", "stat -o $F"], "options": ["--mpi=pmix", '--network="$NET"']}
+    rendered = launching.render(placed, "library-default", launchers.named("slurm"), ["mpi"], stem="plain", **words)
     line = rendered.command(["railyard-witness", "a file", Verbatim("./program < in.txt")])
     assert "perf stat -o $F srun " in line
     assert line.endswith("--mpi=pmix --network=\"$NET\" railyard-witness 'a file' ./program < in.txt")

@@ -90,12 +90,8 @@ def test_every_input_of_the_action_reaches_the_script_or_a_step_before_it(tmp_pa
     others = str([step for step in steps if step is not script])
     filled = {name: re.sub(r"\$\{\{ (\S+) \}\}", r"value of \1", text) for name, text in script["env"].items()}
     runner = {"PATH": f"{tmp_path}:/usr/bin:/bin", "GITHUB_ACTION_PATH": str(tmp_path), "GITHUB_SHA": "1f" * 20}
-    subprocess.run(
-        ["bash", "-e", "-c", script["run"]],
-        env={**filled, **runner, "OUT": str(tmp_path), "GITHUB_STEP_SUMMARY": str(tmp_path / "summary")},
-        cwd=tmp_path,
-        check=True,
-    )
+    variables = {**filled, **runner, "OUT": str(tmp_path), "GITHUB_STEP_SUMMARY": str(tmp_path / "summary")}
+    subprocess.run(["bash", "-e", "-c", script["run"]], env=variables, cwd=tmp_path, check=True)
     passed = (tmp_path / "environment").read_text()
     for name in action["inputs"]:
         assert f"value of inputs.{name}\n" in passed or f"inputs.{name} " in others, name

@@ -100,7 +100,7 @@ def test_refinement_agrees_with_the_model(document: flies.Document, seed: int) -
 @every_kind
 def test_the_table_holds_the_routes(topology: Topology) -> None:
     allocation = job_on(topology).allocation
-    table = refine.table(allocation)
+    table = refine.problem(allocation, 1, stencil((1,), (1.0,)))
     names = [link.name for link in topology.first_rail]
     switches = np.unique(topology.router_of_node[allocation.indices])
     for row, switch in list(enumerate(switches.tolist()))[::3]:
@@ -114,7 +114,7 @@ def test_the_table_holds_the_routes(topology: Topology) -> None:
 @every_kind
 def test_neighbourhoods_are_switches_and_groups(topology: Topology) -> None:
     allocation = job_on(topology).allocation
-    table = refine.table(allocation)
+    table = refine.problem(allocation, 1, stencil((1,), (1.0,)))
     router = topology.router_of_node[allocation.indices]
     for node, (first, end, group_first, group_end) in enumerate(table.near.tolist()):
         assert set(table.by_switch[first:end]) == set(np.flatnonzero(router == router[node]))

@@ -345,7 +345,7 @@ def test_guard_and_nics_are_kept_and_a_void_launch_is_no_result() -> None:
     launch = judged(with_run(guard=GUARD, nics=nic_bytes.of_rows(NICS), nic_verdict=Verdict.OBEYED))
     assert launch.is_void and not launch.is_result and launch.status is Status.OK
     assert launch.guard and launch.guard.figures == {"cpu_busy_percent": 99.1}
-    assert launch.nics and launch.nics[0].tx_bytes == 10
+    assert launch.nics and launch.nics.tx_bytes == [10]
 
 
 @pytest.mark.parametrize(

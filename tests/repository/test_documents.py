@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import CHECKOUT
+from support.commands import CHECKOUT, tracked
 
 from railyard import __version__
 from railyard.reference import __main__ as reference
 from railyard.reference import checks, markdown
 
 #: Every page in git. The changelog is left out, as it describes the past, and so are templates of the forge.
-PAGES = [
-    page
-    for page in subprocess.run(
-        ["git", "ls-files", "*.md"], cwd=CHECKOUT, capture_output=True, text=True, check=True
-    ).stdout.split()
-    if page != "CHANGELOG.md" and not page.startswith(".")
-]
+PAGES = [page for page in tracked("*.md") if page != "CHANGELOG.md" and not page.startswith(".")]
 MOST_WORDS = 25
 
 

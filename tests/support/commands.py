@@ -87,6 +87,13 @@ def in_checkout(
     return ran(*words, cwd=cwd, env=environment(**changes))
 
 
+def tracked(*patterns: str) -> list[str]:
+    """Return the paths of the files in git, from the checkout; with patterns, of those that match one."""
+    done = ran("git", "ls-files", *patterns, cwd=CHECKOUT)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
 def refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
     """Assert that a command refused its input in one line of standard error, which has all the words."""
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr

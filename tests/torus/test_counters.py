@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import subprocess
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from railyard.torus.plan import addresses, plan
 from railyard.torus.virtual import counters
 from railyard.torus.virtual.counters import Interface, Snapshot
 
-AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 PAIR = gemini("2x1x1")
 ENDS = [("n0-0-0", "nic0"), ("n1-0-0", "nic0"), ("r0-0-0", "x+"), ("r0-0-0", "h0"), ("r1-0-0", "x-"), ("r1-0-0", "h0")]
 
@@ -121,14 +119,12 @@ def test_classes_add_up_their_links_and_stalls_are_printed_where_a_router_counts
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "x"}', '{"format": "railyard-counters/1"}'])
-@AS_ROOT
 def test_a_file_that_is_no_snapshot_is_one_line(railyard: Run, small: str, tmp_path: Path, text: str) -> None:
     path = tmp_path / "wrong.json"
     path.write_text(text)
     refused(railyard("torus", "counters", small, "--since", str(path)), str(path))
 
 
-@AS_ROOT
 def test_a_transfer_of_known_size_is_on_its_route_and_nowhere_else(
     railyard: Run, torus_name: str, tmp_path: Path
 ) -> None:
@@ -160,7 +156,6 @@ def test_a_transfer_of_known_size_is_on_its_route_and_nowhere_else(
     assert all(sent[name] < 0.05 * expected for name in back)
 
 
-@AS_ROOT
 def test_the_sending_nic_decides_the_rail(railyard: Run, torus_name: str, tmp_path: Path) -> None:
     """From the address of nic0 to that of another node's nic1: there on rail 0, the answer back on rail 1.
 

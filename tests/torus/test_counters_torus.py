@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +15,6 @@ from railyard.placements.launchers import files
 from railyard.placements.topology.catalog import load
 from railyard.torus.virtual import fidelity
 from railyard.torus.virtual.counters import PROGRAM
-
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 
 
 @pytest.fixture

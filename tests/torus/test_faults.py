@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 from pathlib import Path
@@ -17,7 +16,6 @@ from railyard.placements.linkload import model
 from railyard.placements.topology import catalog, fault_words, faults
 from railyard.placements.topology.faults import Faults, find_link, find_node
 
-AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 GEMINI = catalog.load("gemini-4x4x4")
 LINK = GEMINI.links_by_name["X+ 0,0,0>1,0,0"]
 
@@ -67,7 +65,6 @@ def test_an_unknown_link_or_node_is_one_line_with_examples(text: str) -> None:
         find_node(GEMINI, "n9-9-9")
 
 
-@AS_ROOT
 def test_a_fault_that_cannot_be_changes_nothing(railyard: Run, small: str) -> None:
     for arguments, named in (
         (["X+ 0,0,0>1,0,0"], "one of --lanes-lost, --down"),
@@ -94,7 +91,6 @@ def test_a_fault_that_cannot_be_changes_nothing(railyard: Run, small: str) -> No
     assert status(railyard, small)["faults"] == []
 
 
-@AS_ROOT
 def test_a_second_fault_of_a_link_is_refused_and_a_job_script_takes_its_faults_from_the_environment(
     railyard: Run, torus_name: str
 ) -> None:
@@ -116,7 +112,6 @@ def test_a_second_fault_of_a_link_is_refused_and_a_job_script_takes_its_faults_f
     assert "X+ 0,0,0>1,0,0: down" in report["faults"], report["faults"]
 
 
-@AS_ROOT
 def test_traffic_goes_round_a_cable_that_fails_under_it_and_back(railyard: Run, torus_name: str) -> None:
     """Pings go on throughout; the counters show which way they went.
 

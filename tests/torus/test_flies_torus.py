@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +17,6 @@ from railyard.placements.launchers import files
 from railyard.placements.linkload.model import PROTOCOLS, load
 from railyard.placements.linkload.traffic import face_bytes, stencil
 from railyard.placements.topology import catalog
-
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 
 FIXED = flies.document("dragonfly", {"groups": 4, "routers": 3}, nodes=1)
 VALIANT = {"valiant_share": 0.5, "spread": "nodes"}

@@ -32,8 +32,6 @@ from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import kernel_limits, lifecycle, locks, packet_budget, rootless, status
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
-
 #: How often a test tries again when the command ended before the kill could meet it.
 TRIES = 6
 

@@ -26,8 +26,6 @@ from railyard.torus.plan import addresses, plan
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import lifecycle, packet_budget
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
-
 
 @pytest.mark.parametrize(("network", "hosts"), [("router", 8 + 1), ("kernel", 8 + 8 + 1)])
 def test_up_list_status_down_leave_the_machine_as_it_was(

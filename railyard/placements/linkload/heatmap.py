@@ -61,9 +61,12 @@ def _by_dimension(loads: LinkLoads, worst: float) -> Drawn:
     for dimension in range(3):
         for direction in range(2):
             axes, values = panels[dimension, direction], ms[..., dimension, direction]
-            image = axes.imshow(_planes(values), cmap="magma_r", vmin=0, vmax=worst, aspect="auto")
+            x, y, z = values.shape
+            # Rows of Y and, for each Z, a column for each X, with an empty column between planes.
+            planes = np.full((y, z, x + 1), np.nan)
+            planes[..., :x] = values.transpose(1, 2, 0)
+            image = axes.imshow(planes.reshape(y, -1)[:, :-1], cmap="magma_r", vmin=0, vmax=worst, aspect="auto")
             _frame(axes, f"{DIMENSIONS[dimension]}{'-' if direction else '+'}", values)
-            x, y, z = loads.topology.extents
             some = range(0, z, max(1, z // 8))
             axes.set_xticks([k * (x + 1) + (x - 1) / 2 for k in some], [f"z={k}" for k in some])
             axes.set_yticks(range(0, y, max(1, y // 4)))
@@ -106,14 +109,6 @@ def _matrix(links: Sequence[tuple[Link, float]]) -> NDArray[np.float64]:
         at = rows[source], columns[target]
         values[at] = np.fmax(values[at], ms)
     return values
-
-
-def _planes(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return (X, Y, Z) as rows of Y and, for each Z, a column for each X, with an empty column between planes."""
-    x, y, z = values.shape
-    padded = np.full((y, z, x + 1), np.nan)
-    padded[..., :x] = values.transpose(1, 2, 0)
-    return padded.reshape(y, -1)[:, :-1]
 
 
 def _frame(axes: Axes, name: str, values: NDArray[np.float64]) -> None:

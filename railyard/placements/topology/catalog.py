@@ -98,7 +98,14 @@ def parse(document: object, *, source: str) -> Topology:
         "fair": "arbitration" not in document,
     }
     topology = KINDS[keys[0]](document, common, source)
-    _check_routes(topology, document[keys[0]], source)
+    choose = topology.routes.choose
+    if choose not in topology.choices:
+        raise InputError(source, "routes.choose", choose, ", ".join(topology.choices))
+    if choose != rules.FIXED and "routes" in document[keys[0]]:
+        raise InputError(source, "routes.choose", choose, "fixed with routes of the kind's own (valiant_share, spread)")
+    by_part = topology.routes.rule.by_part
+    if by_part and len({topology.part(router) for router in topology.routers}) < 3:
+        raise InputError(source, "routes.choose", choose, "a minimal rule with fewer than three groups or routers")
     return topology
 
 
@@ -108,18 +115,6 @@ def _validator() -> schemas.Validator:
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     schema["properties"]["routes"]["properties"]["choose"]["enum"] = list(rules.RULES)
     return schemas.compiled(schema)
-
-
-def _check_routes(topology: Topology, part: Mapping[str, Any], source: str) -> None:
-    """Raise InputError for routes that this kind of network, or its other field `routes`, rules out."""
-    choose = topology.routes.choose
-    if choose not in topology.choices:
-        raise InputError(source, "routes.choose", choose, ", ".join(topology.choices))
-    if choose != rules.FIXED and "routes" in part:
-        raise InputError(source, "routes.choose", choose, "fixed with routes of the kind's own (valiant_share, spread)")
-    by_part = topology.routes.rule.by_part
-    if by_part and len({topology.part(router) for router in topology.routers}) < 3:
-        raise InputError(source, "routes.choose", choose, "a minimal rule with fewer than three groups or routers")
 
 
 def _with_whole_numbers(part: object) -> object:

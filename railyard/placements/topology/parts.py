@@ -101,8 +101,3 @@ class Switch:
 def rail_suffix(rail: int) -> str:
     """Return what a name on a rail ends in: nothing on rail 0."""
     return f".{rail}" if rail else ""
-
-
-def comma(numbers: Coordinate) -> str:
-    """Return a coordinate as text: `0,1,2`."""
-    return ",".join(map(str, numbers))

@@ -32,7 +32,7 @@ from railyard.placements.arrays import Ints, np
 from railyard.placements.topology.base import no_route
 from railyard.placements.topology.chosen.rules import FIXED
 from railyard.placements.topology.parts import Block, Coordinate, Destination, Detours, Link, LinkClass, Router
-from railyard.placements.topology.switched import LinkType, Switched, Wiring, check_classes, check_divides, wire
+from railyard.placements.topology.switched import LinkType, Switched, Wiring, check_classes, check_divides, wire_tree
 
 MOST_LEAVES = 40_000
 
@@ -91,16 +91,7 @@ class RailOptimised(Switched):
         leaf = np.repeat(self.hosts, self.spines)
         spine = np.tile(np.arange(self.spines, dtype=np.int64), self.leaf_count)
         above = self.leaf_count + leaf // len(self.coordinates) % self.planes * self.spines + spine
-        count = len(leaf)
-        columns = {
-            "source": np.concatenate([leaf, above]),
-            "target": np.concatenate([above, leaf]),
-            "label": np.concatenate([spine, leaf]),
-            "kind": np.zeros(2 * count, dtype=np.int64),
-            "cable": np.zeros(2 * count, dtype=np.int64),
-            "up": np.repeat(np.array([1, 0], dtype=np.int64), count),
-        }
-        return wire(columns, np.roll(np.arange(2 * count, dtype=np.int64), count))[0]
+        return wire_tree(leaf, above, labels=(leaf, spine))
 
     # Routes.
 

@@ -1,4 +1,4 @@
-"""Networks of switches as tables: the base of the kinds `fattree_levels`, `dragonfly` and `dragonfly_plus`.
+"""Networks of switches as tables: the base of the fat trees, of the dragonflies and of `rail_optimised`.
 
 A kind defines its wiring as arrays and one function, `steps`, that gives the next link of many packets at once. Names,
 links, hops, detours, addresses and link loads follow from these two. Every node is a destination of its own, so that a
@@ -27,13 +27,15 @@ from railyard.placements.topology.parts import Block, Coordinate, Destination, L
 class LinkType:
     """What the links of one type have in common: class, tiles, what they join, and how names begin.
 
-    `words` are those of the two directions of a cable, of which one leads up by default; ports begin with their letter.
+    `words` are those of the two directions of a cable, of which one leads up by default; ports begin with so many of
+    their letters.
     """
 
     link_class: str
     tiles: int
     joins: str
     words: tuple[str, str] = ("up", "down")
+    port_letters: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,6 +67,23 @@ def wire(columns: Mapping[str, Ints], reverse: Ints) -> tuple[Wiring, Ints]:
     sorted_columns = {name: values[order] for name, values in columns.items()}
     up = sorted_columns.pop("up").astype(bool)
     return Wiring(**sorted_columns, up=up, reverse=number[reverse[order]]), number
+
+
+def wire_tree(lower: Ints, upper: Ints, *, labels: tuple[Ints, Ints], kind: Ints | int = 0) -> Wiring:
+    """Return the wiring of single cables between lower and upper switches; a switch's links down precede those up.
+
+    `labels` are those of the ports down and of the ports up. All arrays have shape (cables,).
+    """
+    count = len(lower)
+    columns = {
+        "source": np.concatenate([upper, lower]),
+        "target": np.concatenate([lower, upper]),
+        "label": np.concatenate(labels),
+        "kind": np.tile(np.zeros(count, dtype=np.int64) + kind, 2),
+        "cable": np.zeros(2 * count, dtype=np.int64),
+        "up": np.repeat(np.array([0, 1], dtype=np.int64), count),
+    }
+    return wire(columns, np.roll(np.arange(2 * count, dtype=np.int64), count))[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +156,7 @@ class Switched(Topology):
             link_class=of.link_class,
             tiles=of.tiles,
             rate_gbyte_s=of.tiles * self.tile_rates_gbyte_s[of.link_class],
-            port=f"{of.words[back][0]}{wiring.label[number]}" + (f"c{cable}" if cable else ""),
+            port=f"{of.words[back][: of.port_letters]}{wiring.label[number]}" + (f"c{cable}" if cable else ""),
             name=f"{of.words[back]} {'>'.join(names)}{suffix}",
         )
         return link
@@ -218,7 +237,7 @@ class Switched(Topology):
     @property
     def cut_weights(self) -> tuple[tuple[float, ...], ...]:
         """Return weights that make a bisection cut between groups until each part has one group."""
-        return ((1e6, 1.0, 1.0),)
+        return ((1e6, 1.0, 1.0),) if self.has_groups else super().cut_weights
 
     def route_places(self, source: Ints, node: Ints) -> NDArray[np.int32]:
         columns: list[NDArray[np.int32]] = []

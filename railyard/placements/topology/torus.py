@@ -39,17 +39,7 @@ from railyard.placements.topology import rings
 from railyard.placements.topology.base import Topology, no_route
 from railyard.placements.topology.carried import Carried
 from railyard.placements.topology.chosen.rules import SHORTEST
-from railyard.placements.topology.parts import (
-    Block,
-    Coordinate,
-    Destination,
-    Detours,
-    Link,
-    Node,
-    Router,
-    Switch,
-    comma,
-)
+from railyard.placements.topology.parts import Block, Coordinate, Destination, Detours, Link, Node, Router, Switch
 from railyard.placements.topology.rings import step
 
 DIMENSIONS = "XYZ"
@@ -114,8 +104,8 @@ class Torus(Topology):
         link_class = along.link_class(lower)
         there = (position + step) % along.extent
         target = (*source.coordinate[:dimension], there, *source.coordinate[dimension + 1 :])
-        direction = _direction(dimension, step)
-        ends = ">".join(map(comma, (source.coordinate, target)))
+        direction = DIMENSIONS[dimension] + ("+" if step > 0 else "-")
+        ends = ">".join(",".join(map(str, at)) for at in (source.coordinate, target))
         return Link(
             source=source,
             target=Router(coordinate=target, rail=source.rail),
@@ -242,7 +232,7 @@ class Torus(Topology):
         return prefixes
 
     def direction(self, link: Link) -> str:
-        return _direction(link.dimension, link.step)
+        return link.port.upper()
 
     def joins(self, link: Link) -> str:
         return DIMENSIONS[link.dimension]
@@ -284,10 +274,6 @@ def parse(document: Mapping[str, Any], common: Mapping[str, Any], source: str) -
                 raise InputError(source, f"dimensions.{name}.pattern", link_class, valid)
     x, y, z = (Dimension(extent=e["extent"], tiles=e["tiles"], pattern=tuple(e["pattern"])) for e in entries)
     return Torus(**common, dimensions=(x, y, z))
-
-
-def _direction(dimension: int, step: int) -> str:
-    return DIMENSIONS[dimension] + ("+" if step > 0 else "-")
 
 
 def _address(coordinate: Coordinate) -> int:

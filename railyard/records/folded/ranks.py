@@ -1,16 +1,15 @@
 """Store where each rank of a launch ran, as the rank itself reported: host, CPU, allowed CPUs, NUMA node.
 
-Models: a sequence of `Rank` that stores columns and builds a `Rank` only when it is accessed, because the launches of
-a large machine have millions. Launches that share a column share one object. Leaves out: how records store ranks
-(`records.folded.tables`), where ranks should have run (`records.assemble`).
+Models: columns, of which a `Rank` is built only when it is accessed, because the launches of a large machine have
+millions. Launches that share a column share one object. Leaves out: how records store ranks (`records.folded.tables`),
+where ranks should have run (`records.assemble`).
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 from railyard.base.errors import InputError
 from railyard.records.folded import columns
@@ -36,7 +35,7 @@ class Rank:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Ranks(Sequence[Rank]):
+class Ranks:
     """The ranks of a launch, in order.
 
     `hosts` are the distinct hosts, in the order of their first ranks. The other columns have one number per rank:
@@ -54,16 +53,10 @@ class Ranks(Sequence[Rank]):
     def __len__(self) -> int:
         return len(self.host_of)
 
-    @overload
-    def __getitem__(self, place: int) -> Rank: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[Rank, ...]: ...
-    def __getitem__(self, place: int | slice) -> Rank | tuple[Rank, ...]:
-        if isinstance(place, slice):
-            return tuple(self[index] for index in range(*place.indices(len(self))))
-        number = place + len(self) if place < 0 else place
-        if not 0 <= number < len(self):
-            raise IndexError(place)
+    def __iter__(self) -> Iterator[Rank]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __getitem__(self, number: int) -> Rank:
         cpu_set = int(self.cpu_set[number])
         return Rank(
             rank=number,
@@ -72,11 +65,6 @@ class Ranks(Sequence[Rank]):
             allowed_cpus=self.cpu_sets[cpu_set] if cpu_set >= 0 else None,
             numa_node=_value(self.numa_node[number]),
         )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and tuple(self) == tuple(other)
-
-    __hash__ = None  # type: ignore[assignment]  # equality compares content, and the content may change, as in a list
 
     @property
     def host_names(self) -> list[str]:
@@ -89,14 +77,6 @@ class Ranks(Sequence[Rank]):
 
         counts = np.bincount(np.asarray(self.host_of, dtype=np.int64), minlength=len(self.hosts))
         return dict(zip(self.hosts, counts.tolist(), strict=True))
-
-    def called(self, names: Mapping[str, str]) -> Ranks:
-        """Return the same ranks with hosts renamed by `names`, old name -> new name; other hosts keep their names."""
-        return dataclasses.replace(self, hosts=tuple(names.get(host, host) for host in self.hosts))
-
-    def first_on(self, host: str) -> int:
-        """Return the first rank on a host; raises ValueError for a host without ranks."""
-        return _list(self.host_of).index(self.hosts.index(host))
 
     def has_no_cpus(self) -> bool:
         """Return whether any rank reported neither its CPU nor the CPUs that it may use."""

@@ -178,10 +178,19 @@ class Reader:
         """Return the NICs of a launch from its field `nics`, None if not counted; raises InputError as `ranks` does."""
         if named is None:
             return None
-        pairs = self._pairs_of(named["of"], f"{place}.of")
-        for name in ("tx_bytes", "rx_bytes"):
-            if len(named[name]) != len(pairs):
-                raise self._fault(f"{place}.{name}", f"{len(named[name])} numbers", f"{len(pairs)}, one per NIC")
+        if (name := named["of"]) not in self._pairs:
+            if name not in self._tables["nics"]:
+                raise self._fault(f"{place}.of", name, "a name in tables.nics")
+            listed, at = self._tables["nics"][name], f"tables.nics.{name}"
+            nodes = self.hosts(listed["node"], f"{at}.node")
+            numbers = self._numbers(listed["nic"], len(listed["names"]), f"{at}.nic").tolist()
+            if len(nodes) != len(numbers):
+                raise self._fault(f"{at}.nic", f"{len(numbers)} values", f"{len(nodes)}")
+            self._pairs[name] = tuple(zip(nodes, (listed["names"][number] for number in numbers), strict=True))
+        pairs = self._pairs[name]
+        for column in ("tx_bytes", "rx_bytes"):
+            if len(named[column]) != len(pairs):
+                raise self._fault(f"{place}.{column}", f"{len(named[column])} numbers", f"{len(pairs)}, one per NIC")
         return Nics(pairs=pairs, tx_bytes=named["tx_bytes"], rx_bytes=named["rx_bytes"])
 
     def _fault(self, place: str, value: object, valid: str) -> InputError:
@@ -221,20 +230,6 @@ class Reader:
                 raise self._fault(place, f"{len(listed)} values", f"{len(rows)}, one per rank")
             self._by_rank[hosts, name] = listed[rows]
         return self._by_rank[hosts, name]
-
-    def _pairs_of(self, name: str, place: str) -> nic_bytes.Pairs:
-        if name not in self._pairs:
-            if name not in self._tables["nics"]:
-                raise self._fault(place, name, "a name in tables.nics")
-            listed = self._tables["nics"][name]
-            nodes = self.hosts(listed["node"], f"tables.nics.{name}.node")
-            numbers = self._numbers(listed["nic"], len(listed["names"]), f"tables.nics.{name}.nic").tolist()
-            if len(nodes) != len(numbers):
-                raise self._fault(f"tables.nics.{name}.nic", f"{len(numbers)} values", f"{len(nodes)}")
-            self._pairs[name] = tuple(
-                (node, listed["names"][number]) for node, number in zip(nodes, numbers, strict=True)
-            )
-        return self._pairs[name]
 
 
 def with_folded_nodes(case: Mapping[str, Json]) -> dict[str, Json]:

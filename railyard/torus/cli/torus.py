@@ -242,7 +242,16 @@ def up(
 @json_option("Print JSON.")
 def list_tori(as_json: bool) -> None:
     """List the tori on this machine, also incomplete ones."""
-    rows = [status.brief(name) for name in sorted(lifecycle.names())]
+    rows = [
+        {
+            "name": name,
+            "topology": torus.topology.name if torus else "",
+            "state": "up" if torus and torus.complete else "incomplete",
+            "nodes": len(torus.topology.nodes) if torus else "",
+            "rate_scale": torus.shape.rate_scale if torus else "",
+        }
+        for name, torus in ((name, lifecycle.read(name)) for name in sorted(lifecycle.names()))
+    ]
     if as_json:
         print_json(rows)
         return
@@ -251,7 +260,7 @@ def list_tori(as_json: bool) -> None:
 
     table = Table("torus", "topology", "state", "nodes", "rate scale")
     for row in rows:
-        table.add_row(*(str(row[key]) for key in ("name", "topology", "state", "nodes", "rate_scale")))
+        table.add_row(*map(str, row.values()))
     Console().print(table if rows else "no torus is up")
 
 

@@ -67,18 +67,6 @@ def demand_packets_s(topology: Topology, shape: Shape) -> float:
     return data * (1 + 1 / ACKNOWLEDGED_PACKETS)
 
 
-def warning(topology: Topology, shape: Shape, budget_packets_s: float) -> str:
-    """Return the warning for a torus whose demand exceeds the machine's budget; an empty text if it does not."""
-    demand = demand_packets_s(topology, shape)
-    if demand <= budget_packets_s:
-        return ""
-    better = shape.rate_scale * budget_packets_s / demand
-    return (
-        f"every link busy at once would be {demand / 1e3:.0f} thousand packets/s, and this machine forwards about "
-        f"{budget_packets_s / 1e3:.0f}; for such loads use --rate-scale {better:.2g}, or fewer nodes"
-    )
-
-
 def reserved_scale(
     topology: Topology, shape: Shape, budget_packets_s: float, *, ranks_per_node: int = 1, hop_us: float = HOP_US
 ) -> float:
@@ -118,14 +106,22 @@ def slower_scale(topology: Topology, shape: Shape) -> float:
 
 
 def advice(topology: Topology, shape: Shape) -> str:
-    """Return the warning for a torus that is up; an empty text if it fits or the budget cannot be measured.
+    """Return the warning for a torus whose demand exceeds the machine's budget; an empty text if it does not.
 
-    The torus is up whether or not the measurement works, so its failure must not end the command.
+    The text is also empty if the budget cannot be measured: the torus is up, so a failure must not end the command.
     """
     try:
-        return warning(topology, shape, cached_packets_s())
+        budget_packets_s = cached_packets_s()
     except (BrokenBarrierError, RunError, OSError):
         return ""
+    demand = demand_packets_s(topology, shape)
+    if demand <= budget_packets_s:
+        return ""
+    better = shape.rate_scale * budget_packets_s / demand
+    return (
+        f"every link busy at once would be {demand / 1e3:.0f} thousand packets/s, and this machine forwards about "
+        f"{budget_packets_s / 1e3:.0f}; for such loads use --rate-scale {better:.2g}, or fewer nodes"
+    )
 
 
 def most_scale(topology: Topology, shape: Shape) -> float:

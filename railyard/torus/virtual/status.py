@@ -19,7 +19,7 @@ from railyard.torus.engines import engines, netns, router
 from railyard.torus.plan import router_description
 from railyard.torus.plan.plan import Namespace, TorusPlan
 from railyard.torus.slurm import cluster
-from railyard.torus.virtual import counters, lifecycle, machines
+from railyard.torus.virtual import counters, machines
 from railyard.torus.virtual.lifecycle import VirtualTorus
 
 COUNTS = ("namespaces", "namespaces_planned", "shapers", "shapers_planned", "processes", "differences")
@@ -95,20 +95,6 @@ class Report:
             yield "Slurm", ", ".join(f"{count} {state}" for state, count in states.items()) or "no node"
         yield "processes in it", str(self.processes)
         yield "state", "sound" if self.sound else "; ".join(self.differences[:3])
-
-
-def brief(name: str) -> dict[str, Any]:
-    """Return a row of `railyard torus list`; fields of an incomplete torus may be empty."""
-    torus = lifecycle.read(name)
-    if torus is None:
-        return {"name": name, "topology": "", "state": "incomplete", "nodes": "", "rate_scale": ""}
-    return {
-        "name": name,
-        "topology": torus.topology.name,
-        "state": "up" if torus.complete else "incomplete",
-        "nodes": len(torus.topology.nodes),
-        "rate_scale": torus.shape.rate_scale,
-    }
 
 
 def inspect(torus: VirtualTorus) -> Report:

@@ -19,7 +19,7 @@ import pytest
 from support import nodes
 from support.commands import HUNG_S, Run, executable
 from support.nodes import Device, Machine
-from support.sites import nic_jobs, site_jobs
+from support.sites import site_jobs
 from support.sites.site_jobs import Site
 from support.waiting import wait_until
 
@@ -81,7 +81,7 @@ class Step:
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A Slurm cluster of four nodes on two leaf switches."""
     name = f"t{os.getpid()}-srun"
-    nic_jobs.up(tmp_path_factory.mktemp("srun"), name)
+    site_jobs.up(tmp_path_factory.mktemp("srun"), name)
     yield name
     lifecycle.down(name)
 
@@ -89,7 +89,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def topology(tmp_path_factory: pytest.TempPathFactory) -> Topology:
     path = tmp_path_factory.mktemp("topology") / "dual-rail-tiny.yml"
-    path.write_text(nic_jobs.TOPOLOGY)
+    path.write_text(site_jobs.TOPOLOGY)
     return catalog.load(str(path))
 
 
