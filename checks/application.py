@@ -15,7 +15,6 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +23,11 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import fixture, run_after, run_before, variable
 from reframe.core.meta import make_test
 
-from checks import scales
-from checks.base import PlacedCheck
-from checks.building import applications_build
+from checks import building
+from checks.base import PlacedCheck, Scale, chosen
+from checks.building import Build, applications_build
 from checks.multirail import POSTER
-from railyard.applications import building, mpip, torus_counters
-from railyard.applications.building import Build
+from railyard.applications import mpip, torus_counters
 from railyard.applications.launch import PROFILER, need_parser
 from railyard.applications.patterns import Patterns
 from railyard.base.checkout import CHECKOUT
@@ -50,15 +48,6 @@ VARIANTS_LABEL = "railyard.variants."
 DECOMPOSITIONS = ("cube", "plane", "chain")
 
 
-class Scale(StrEnum):
-    """Sizes of machines that the sizes of a program are chosen for."""
-
-    LAPTOP = "laptop"
-    CI = "ci"
-    NODE = "node"
-    RACK = "rack"
-
-
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
     """Ranks of a scale: their grid (Z, Y, X, because these programs count X fastest) and the ranks per node."""
@@ -67,18 +56,17 @@ class Machine:
     ranks_per_node: int = 1
 
 
-MACHINES: Mapping[Scale, Machine] = {
-    Scale.LAPTOP: Machine(grid=(2, 2, 2)),
-    Scale.CI: Machine(grid=(3, 3, 3)),
-    Scale.NODE: Machine(grid=(4, 4, 4), ranks_per_node=64),
-    Scale.RACK: Machine(grid=(8, 8, 8), ranks_per_node=64),
+#: Sizes of machines that the sizes of a program are chosen for.
+MACHINES: Mapping[str, Machine] = {
+    "laptop": Machine(grid=(2, 2, 2)),
+    "ci": Machine(grid=(3, 3, 3)),
+    "node": Machine(grid=(4, 4, 4), ranks_per_node=64),
+    "rack": Machine(grid=(8, 8, 8), ranks_per_node=64),
 }
-
-
 #: The scales of other checks.
-ALIASES: Mapping[str, str] = {"small": Scale.LAPTOP, "standard": Scale.NODE, "large": Scale.RACK}
+ALIASES: Mapping[str, str] = {"small": "laptop", "standard": "node", "large": "rack"}
 #: For each scale of ranks, the scale of message sizes on a real machine.
-MESSAGES: Mapping[str, str] = {Scale.NODE: "standard", Scale.RACK: "large"}
+MESSAGES: Mapping[str, str] = {"node": "standard", "rack": "large"}
 
 
 #: The NIC policies of LLNL's poster: eight ranks, two per node, on nodes with two NICs.
@@ -168,14 +156,14 @@ class ApplicationCheck(PlacedCheck):
         self.scale = ALIASES.get(self.scale, self.scale)
         if self.grid or self.scale not in MACHINES:
             return
-        machine = MACHINES[Scale(self.scale)]
+        machine = MACHINES[self.scale]
         self.grid, self.ranks_per_node = self._decomposed(machine.grid), machine.ranks_per_node
         if machine.ranks_per_node == 1 and not self.torus:
             self.block = list(machine.grid)
 
-    def _scale(self, where: Partition) -> scales.Scale:
+    def _scale(self, where: Partition) -> Scale:
         """Return the scale of message sizes: by the number of ranks, or for few ranks by the partition's origin."""
-        return scales.chosen(self.name, MESSAGES.get(self.scale, ""), where.origin)
+        return chosen(self.name, MESSAGES.get(self.scale, ""), where.origin)
 
     def _decomposed(self, cube: tuple[int, int, int]) -> list[int]:
         """Return the program's grid of as many ranks as the scale's cube has."""
@@ -189,27 +177,17 @@ class ApplicationCheck(PlacedCheck):
     def _mpi(self) -> str:
         return building.mpi_of(self.current_environ.features)
 
-    def _packages(self) -> list[str]:
-        """Return what an image must have been built with."""
-        return [self.package, *(["mpip"] if self.profile else [])] if self.package else []
-
     @run_after("setup")
     @plainly()
-    def leave_room_for_threads(self) -> None:
-        """Refuse a binding that would put all threads of a rank on one core."""
-        bound = [name for name in self.placements if spec.parse(name).binding is Binding.CORE]
-        if self.threads > 1 and bound:
-            valid = "a placement without /core, or threads=1"
-            raise InputError(
-                self.name, "placements", problem=f"{bound[0]} with {self.threads} threads per rank", valid=valid
-            )
-
-    @run_after("setup")
-    @plainly()
-    def find_parser(self) -> None:
-        """Raise InputError before anything runs if there is no parser of the program's output."""
+    def refuse_what_cannot_be_measured(self) -> None:
+        """Raise InputError for a binding of all threads of a rank to one core, and for output without a parser."""
         if self.output is None:
             need_parser(self.benchmark)
+        bound = [name for name in self.placements if spec.parse(name).binding is Binding.CORE]
+        if self.threads > 1 and bound:
+            problem = f"{bound[0]} with {self.threads} threads per rank"
+            valid = "a placement without /core, or threads=1"
+            raise InputError(self.name, "placements", problem=problem, valid=valid)
 
     def _read_by(self) -> dict[str, Any] | None:
         return self.output.document() if self.output else None
@@ -226,7 +204,8 @@ class ApplicationCheck(PlacedCheck):
             raise InputError(self.name, "scale", self.scale, ", ".join(MACHINES))
         self.paths: dict[str, Path] = {}
         if self.prepared.carried:
-            images.need_packages(self.prepared.carried, self._packages())
+            packages = [self.package, *(["mpip"] if self.profile else [])] if self.package else []
+            images.need_packages(self.prepared.carried, packages)
             if not self.package and images.SOURCES_LABEL in self.prepared.carried.labels:
                 file = self.prepared.carried.provenance["file"]
                 self.skip(f"{file} has no {self.program}: railyard does not build it; -S image names one that has it")
@@ -240,17 +219,27 @@ class ApplicationCheck(PlacedCheck):
                 raise RunError(absent)
             if self.programs:
                 self.skip(f"{absent}; railyard does not build it")
-            self.skip(lacking(missing[0], self._mpi()) if self.package else unbuilt(self.program))
+            self.skip(lacking(missing[0], self._mpi(), is_built=bool(self.package)))
         self.paths = {name: path for name, path in paths.items() if path is not None}
 
     @run_after("setup")
     @plainly()
     def say_which_build(self) -> None:
         """Add the program's build to the parameters, so that launches of different builds are not pooled."""
-        native = build_of(self.paths[self.program]) if self.paths else {}
-        inside = build_in(self.prepared.carried.labels, self.package) if self.prepared.carried else {}
-        if native.get("spack_spec") and inside.get("spack_spec"):
-            same_build(self.name, native["spack_spec"], inside["spack_spec"])
+        labels = self.prepared.carried.labels if self.prepared.carried else {}
+        native, inside = dict[str, str](), dict[str, str]()
+        if self.paths:
+            program = self.paths[self.program]
+            native = {"program_sha256": hashlib.sha256(program.read_bytes()).hexdigest()[:DIGITS]}
+            if spec := spack_spec(program):
+                native |= built_from(labels_of(program), spec.partition("@")[0]) | {"spack_spec": spec}
+        if spec := labels.get(f"{images.SPEC_LABEL}{self.package}", ""):
+            version, _, digest = spec.partition("/")
+            inside = built_from(labels, self.package) | {"spack_spec": f"{self.package}@{version}/{digest[:DIGITS]}"}
+        if inside and inside["spack_spec"] != native.get("spack_spec", inside["spack_spec"]):
+            # Native program and image both compare the container alone.
+            how = "as in the image (containers/build-native, with the image's lock, builds it)"
+            raise InputError(self.name, "native program", native["spack_spec"], f"{inside['spack_spec']}, {how}")
         self.parameters = {
             **self.parameters,
             "scale": self.scale,
@@ -273,9 +262,9 @@ class ApplicationCheck(PlacedCheck):
         native = labels_of(self.paths[self.program]) if self.paths else {}
         for labels in (native, self.prepared.carried.labels if self.prepared.carried else {}):
             if self.without_openmp in labels.get(f"{VARIANTS_LABEL}{self.package}", "").split():
+                need = f"{self.threads} threads per rank need it: -S programs=FOLDER names one that has it"
                 self.skip(
-                    f"Spack built {self.program} without OpenMP ({self.package} {self.without_openmp}), and "
-                    f"{self.threads} threads per rank need it: -S programs=FOLDER names one that has it"
+                    f"Spack built {self.program} without OpenMP ({self.package} {self.without_openmp}), and {need}"
                 )
 
     def _waits_passively(self) -> bool:
@@ -319,7 +308,9 @@ class ApplicationCheck(PlacedCheck):
             for pattern, ending in patterns.items()
         ]
         lines = [*super()._lines(launch, only_if_placed=only_if_placed), *moves]
-        return _with_counters(lines, launch.stem) if self.counted else lines
+        read = 'railyard torus counters "$RAILYARD_TORUS" --json'
+        before, counted = f"{launch.stem}.before", f"{launch.stem}.counted"
+        return [f"{read} > {before}", *lines, f"{read} --since {before} > {counted}"] if self.counted else lines
 
 
 class MiniAppCheck(ApplicationCheck):
@@ -364,12 +355,6 @@ class MiniAppCheck(ApplicationCheck):
             self.options = filled.split()
 
 
-def _with_counters(lines: list[str], stem: str) -> list[str]:
-    """Return a launch's lines between two readings of the torus's counters."""
-    read = 'railyard torus counters "$RAILYARD_TORUS" --json'
-    return [f"{read} > {stem}.before", *lines, f"{read} --since {stem}.before > {stem}.counted"]
-
-
 def decomposed(decomposition: str, cube: tuple[int, int, int]) -> list[int]:
     """Return the grid of a program that divides as many ranks as the cube has into a cube, plane or chain."""
     z, y, x = cube
@@ -405,39 +390,18 @@ def find(name: str, folders: str, mpi: str = "") -> Path | None:
     return Path(on_path).absolute() if on_path else None
 
 
-def lacking(name: str, mpi: str) -> str:
-    """Return in one line that a program is missing, and the command that builds it."""
+def lacking(name: str, mpi: str, *, is_built: bool) -> str:
+    """Return in one line that a program is missing, and the command that builds it if a package of spack.yaml does."""
+    if not is_built:
+        return f"no {name} on the PATH, and railyard does not build it: -S programs=FOLDER names a folder that has it"
     where = os.path.relpath(building.view(mpi), CHECKOUT)
     return f"no {name} in {where} or on the PATH: {building.how(Build.NATIVE, mpi)}; -S programs=FOLDER names a folder"
-
-
-def unbuilt(name: str) -> str:
-    """Return in one line that a program is missing which no package of spack.yaml contains."""
-    return f"no {name} on the PATH, and railyard does not build it: -S programs=FOLDER names a folder that has it"
-
-
-def build_of(program: Path) -> dict[str, str]:
-    """Return what identifies a build of a program: its sha256, and its package and source if Spack built it."""
-    sum_of = {"program_sha256": hashlib.sha256(program.read_bytes()).hexdigest()[:DIGITS]}
-    spec = spack_spec(program)
-    if not spec:
-        return sum_of
-    return sum_of | built_from(labels_of(program), spec.partition("@")[0]) | {"spack_spec": spec}
 
 
 def labels_of(program: Path) -> dict[str, str]:
     """Return the labels of the native build that contains a program; empty for a program of another origin."""
     view = next((folder for folder in program.parents if folder.name == "view"), program.parent)
     return building.labels(view)
-
-
-def build_in(labels: Mapping[str, str], package: str) -> dict[str, str]:
-    """Return what identifies the build of a package in an image, by its labels; empty for an image without them."""
-    spec = labels.get(f"{images.SPEC_LABEL}{package}", "")
-    if not spec:
-        return {}
-    version, _, digest = spec.partition("/")
-    return built_from(labels, package) | {"spack_spec": f"{package}@{version}/{digest[:DIGITS]}"}
 
 
 def built_from(labels: Mapping[str, str], package: str) -> dict[str, str]:
@@ -448,13 +412,6 @@ def built_from(labels: Mapping[str, str], package: str) -> dict[str, str]:
         "spack_target": "railyard.target",
     }
     return {name: labels[label] for name, label in names.items() if label in labels}
-
-
-def same_build(check: str, native: str, inside: str) -> None:
-    """Raise InputError if native program and image differ in their build, because both compare the container alone."""
-    if native != inside:
-        valid = f"{inside}, as in the image (containers/build-native, with the image's lock, builds it)"
-        raise InputError(check, "native program", native, valid)
 
 
 def spack_spec(program: Path) -> str:

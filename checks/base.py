@@ -11,6 +11,8 @@ import dataclasses
 import math
 import os
 import types
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,6 @@ from reframe.core.exceptions import PerformanceError
 from reframe.core.logging import getlogger
 from reframe.core.runtime import runtime
 
-from checks import scales
 from railyard.analysis.stats import contrast
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
@@ -35,7 +36,6 @@ from railyard.placed.mixin import Placed, plainly, warn_of_features
 from railyard.placed.variables import define_others
 from railyard.records import programs, references
 from railyard.records.record import Software
-from railyard.records.units import Fom
 
 #: Partitions of real machines, in ReFrame's syntax.
 REAL = "+torus %origin=measured"
@@ -51,6 +51,48 @@ REFERENCES = "references/archive.yaml"
 PREFIX = "RFM_REFERENCE_PREFIX"
 #: Whether this ReFrame reads a file of references. With an earlier one railyard alone compares.
 TAKES_FILE = tuple(map(int, VERSION.split(".")[:2])) >= (4, 10)
+
+#: Values that mean "not set by the user", for variables where that is neither empty nor 0.
+UNSET: Mapping[str, Any] = {"warmups": -1, "launches": 1}
+#: Message sizes on a machine, each 16 times the one before, from 64 B to 4 MiB, and a word of 8 B.
+SWEEP = [8, *(1 << power for power in range(6, 23, 4))]
+
+
+class Scale(StrEnum):
+    """Names of the scales: `small` for slow links, the others for real machines.
+
+    A check names its sizes in class attributes of those names, each a mapping from variable to value. A class inherits
+    the sizes of its bases and replaces what it names. A variable that was set by hand is left alone.
+    """
+
+    SMALL = "small"
+    STANDARD = "standard"
+    LARGE = "large"
+
+
+def chosen(check: str, named: str, origin: str) -> Scale:
+    """Return the scale that was named, or else that of the numbers' origin; raises InputError for an unknown name."""
+    if named:
+        if named not in set(Scale):
+            raise InputError(check, "scale", named, ", ".join(Scale))
+        return Scale(named)
+    return Scale.STANDARD if origin == "measured" else Scale.SMALL
+
+
+def sizes(check: type, scale: Scale) -> dict[str, Any]:
+    """Return the variables of a scale, those of a class before those of its bases; `large` begins with `standard`."""
+    values: dict[str, Any] = {}
+    names = (Scale.STANDARD, Scale.LARGE) if scale is Scale.LARGE else (scale,)
+    for base in reversed(check.__mro__):
+        for name in names:
+            values |= vars(base).get(str(name), {})
+    return values
+
+
+def is_set(name: str, value: Any) -> bool:
+    """Return whether a variable was set by hand."""
+    return bool(value != UNSET[name] if name in UNSET else value)
+
 
 warn_of_features()
 KNOBS = tuple(name for name, _, _ in job_spec.variables())
@@ -103,33 +145,33 @@ class PlacedCheck(Knobs):
     @plainly()
     def prepare(self) -> None:
         """Derive the job from check and partition; skip, in one line, if nothing can be measured."""
-        self.refuse_tasks()
-        self.prepared = self._prepare()
-        spec = self.prepared.spec
-        self._warn_of_few_launches(spec, self.prepared.where)
-        self._set({name: job_spec.as_variable(getattr(spec, name)) for name in KNOBS})
-        self.num_tasks, self.num_tasks_per_node = self.prepared.ranks, spec.ranks_per_node
-
-    def refuse_tasks(self) -> None:
-        """Take `num_tasks_per_node` as `ranks_per_node`; raise InputError for a number of tasks: the grid has it."""
         if self.num_tasks not in (None, 1):
             valid = "-S nodes=N or -S grid=X,Y,Z, which give the number of ranks"
             raise InputError(self.name, "num_tasks", self.num_tasks, valid)
-        if self.num_tasks_per_node:
-            self.ranks_per_node = self.num_tasks_per_node
+        self._set({"ranks_per_node": self.num_tasks_per_node or self.ranks_per_node})
+        self.prepared = self._prepare()
+        spec = self.prepared.spec
+        # Launches too few to name a winner; a model needs no test, and a smoke check names no winner.
+        count = len(spec.placements) * len(spec.nics) * len(spec.software)
+        is_test = not self.prepared.where.is_computed and "smoke" not in self.tags
+        if is_test and (shortage := contrast.shortage(count, spec.launches)):
+            getlogger().warning(f"{self.short_name}: {shortage}; run: railyard plan {spec.check} --find 5%")
+        self._set({name: job_spec.as_variable(getattr(spec, name)) for name in KNOBS})
+        self._set({"num_tasks": self.prepared.ranks, "num_tasks_per_node": spec.ranks_per_node})
 
     def _requested(self, where: Partition) -> JobSpec:
         self._set({"torus": where.torus_for(self.tags, self.torus)})
         self.run_scale = self._scale(where)
-        self._set(scales.chosen_values(self, self.run_scale))
+        sized = sizes(type(self), self.run_scale).items()
+        self._set({name: value for name, value in sized if not is_set(name, getattr(self, name))})
         return self._spec()
 
     def _spec(self) -> JobSpec:
         """Return the present values of the check's variables as a specification."""
         return JobSpec.of({name: getattr(self, name) for name in ("name", *KNOBS)})
 
-    def _scale(self, where: Partition) -> scales.Scale:
-        return scales.chosen(self.name, self.scale, where.origin)
+    def _scale(self, where: Partition) -> Scale:
+        return chosen(self.name, self.scale, where.origin)
 
     def _opened(self, spec: JobSpec, where: Partition) -> tuple[tuple[Software, ...], images.Carried | None]:
         """Return whose programs to launch, and the image; skip if it is missing or cannot be run here."""
@@ -145,14 +187,6 @@ class PlacedCheck(Knobs):
         """Return the path of the image to run from; empty for none."""
         return str(self.image)
 
-    def _warn_of_few_launches(self, spec: JobSpec, where: Partition) -> None:
-        """Warn before the run of launches too few to name a winner; a model needs no test, a smoke check no winner."""
-        count = len(spec.placements) * len(spec.nics) * len(spec.software)
-        if where.is_computed or "smoke" in self.tags:
-            return
-        if shortage := contrast.shortage(count, spec.launches):
-            getlogger().warning(f"{self.short_name}: {shortage}; run: railyard plan {spec.check} --find 5%")
-
     def _is_simulated(self) -> bool:
         return self.prepared.where.origin == "simulated"
 
@@ -165,7 +199,7 @@ class PlacedCheck(Knobs):
 
     def _scale_parameter(self) -> dict[str, str]:
         """Return the scale as a parameter, if the check has sizes by scale."""
-        return {"scale": str(self.run_scale)} if scales.sizes(type(self), self.run_scale) else {}
+        return {"scale": str(self.run_scale)} if sizes(type(self), self.run_scale) else {}
 
     def _program(self, index: int, whose: Software) -> list[str]:
         """Return what each rank of a launch runs."""
@@ -181,7 +215,7 @@ class PlacedCheck(Knobs):
         where = self.prepared.where
         given = programs.Given(
             parameters={**self._scale_parameter(), **self.parameters},
-            is_located=where.knows_coordinates,
+            is_located=bool(where.topology),
             is_emulated=where.origin == "emulated",
             unrecorded=unrecorded,
         )
@@ -207,33 +241,27 @@ class PlacedCheck(Knobs):
         return sn.assert_eq(wrong, "", msg=wrong)
 
     @run_before("performance")
-    def report_foms(self) -> None:
-        """Report to ReFrame the median over launches of each launch's median; the record contains the samples."""
-        if self.is_dry_run():
-            return
-        self.perf_variables = {
-            name: performance_function(name.unit.text)(lambda _, v=value: v)(self)
-            for name, value in self._foms().items()
-        }
-
-    @run_before("performance")
     @plainly()
-    def name_regressions(self) -> None:
-        """Fail for regressions, naming the commit that passed last, which ReFrame's own message does not contain."""
+    def report_foms(self) -> None:
+        """Report to ReFrame the median over launches of each launch's median; the record contains the samples.
+
+        Regressions fail, with the commit that passed last, which ReFrame's own message does not contain.
+        """
         if self.is_dry_run():
             return
         from railyard.analysis.references import judging  # imported here: lists and dry runs do not need it
 
+        foms = references.values(self.record, self.record.case.nic_policies)
+        self.perf_variables = {
+            name: performance_function(name.unit.text)(lambda _, v=value: v)(self) for name, value in foms.items()
+        }
         folder = runtime().get_option("general/0/reference_prefix") or CHECKOUT / "checks"
         expected = references.load(Path(folder, REFERENCES))
-        judged = judging.judged(type(self).__name__, self.reference_case, self._foms(), expected)
+        judged = judging.judged(type(self).__name__, self.reference_case, foms, expected)
         for line in judged.missing:
             getlogger().warning(line)
         if judged.worse:
             raise PerformanceError("; ".join(judged.worse))
-
-    def _foms(self) -> dict[Fom, float]:
-        return references.values(self.record, self.record.case.nic_policies)
 
 
 class RepeatedCheck(PlacedCheck):
@@ -243,19 +271,24 @@ class RepeatedCheck(PlacedCheck):
     #: :default: by `scale`
     repeats = variable(int, value=0)
 
+    #: Parameters of the case, by the names that `railyard/records/programs` has -> the variables with their values.
+    case_of: Mapping[str, str] = {}
+    #: Further variables that are parameters unless they have these values.
+    case_unless: Mapping[str, Any] = {}
+    #: Variables that are options but no parameters, because they do not change the work.
+    unrecorded: Sequence[str] = ()
+
     @run_after("setup")
     def choose_options(self) -> None:
         """Make the program's options from the case's parameters."""
         self.parameters = self.case()
-        self.options = self._options(**self.unrecorded())
+        self.options = self._options(**{name: getattr(self, name) for name in self.unrecorded})
 
     def case(self) -> dict[str, Any]:
-        """Return the parameters of the case, by the names that `railyard/records/programs` has."""
-        raise NotImplementedError
-
-    def unrecorded(self) -> dict[str, float]:
-        """Return the numbers that are options but no parameters, because they do not change the work."""
-        return {}
+        """Return the parameters of the case."""
+        own = {name: getattr(self, variable) for name, variable in self.case_of.items()}
+        others = {name: getattr(self, name) for name in self.case_unless}
+        return own | {name: value for name, value in others.items() if value != self.case_unless[name]}
 
 
 class SizedCheck(RepeatedCheck):

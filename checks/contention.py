@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import variable
 
-from checks import scales
-from checks.base import WindowCheck
+from checks.base import SWEEP, WindowCheck
 from railyard.records.programs.pairs import LEAST_S
 
 
@@ -31,17 +28,11 @@ class ContentionCheck(WindowCheck):
     least_s = variable(float, value=LEAST_S)
 
     small = {"sizes": [8, 1 << 16], "repeats": 5, "window": 2}
-    standard = {"sizes": scales.SWEEP, "repeats": 20, "window": 64}
+    standard = {"sizes": SWEEP, "repeats": 20, "window": 64}
     large = {"repeats": 100}
 
-    def case(self) -> dict[str, Any]:
-        return {
-            "pairs_per_node": self.pairs,
-            "sizes_bytes": self.sizes,
-            "window": self.window,
-            "repeats": self.repeats,
-            **({"least_s": self.least_s} if self.least_s != LEAST_S else {}),
-        }
+    case_of = {"pairs_per_node": "pairs", "sizes_bytes": "sizes", "window": "window", "repeats": "repeats"}
+    case_unless = {"least_s": LEAST_S}
 
 
 @rfm.simple_test

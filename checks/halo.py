@@ -45,6 +45,8 @@ class HaloCheck(RepeatedCheck):
     #: Where the messages lie: host, cuda, cuda-managed, hip, hip-managed.
     memory = variable(str, value="host")
 
+    case_unless = {"order": "row-major", "stencil": "faces", "values": 1, "memory": "host"}
+    unrecorded = ("warmups",)
     small = {"cells": 64, "repeats": 4, "warmups": 1}  # faces of 32 KiB
     standard = {"cells": 128, "repeats": 100, "warmups": 10}
     large = {"cells": 256, "repeats": 1000, "warmups": 20}
@@ -60,15 +62,9 @@ class HaloCheck(RepeatedCheck):
             "cells": [self.cells] * len(self.grid),
             "variants": self.variants,
             "repeats": self.repeats,
-            **({"order": self.order} if self.order != "row-major" else {}),
-            **({"stencil": self.stencil} if self.stencil != "faces" else {}),
-            **({"values": self.values} if self.values != 1 else {}),
-            **({"memory": self.memory} if self.memory != "host" else {}),
+            **super().case(),
             **({"face_memory_bytes": self.face_memory} if self.face_memory else {}),
         }
-
-    def unrecorded(self) -> dict[str, float]:
-        return {"warmups": self.warmups}
 
 
 @rfm.simple_test

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import reframe as rfm
 from reframe.core.builtins import variable
 
-from checks import scales
-from checks.base import REAL, WindowCheck
+from checks.base import REAL, SWEEP, WindowCheck
 
 
 class HopsCheck(WindowCheck):
@@ -27,16 +24,10 @@ class HopsCheck(WindowCheck):
     pairs_per_point = variable(int, value=0)
 
     small = {"sizes": [0, 1 << 16], "repeats": 5, "window": 2, "pairs_per_point": 1}
-    standard = {"sizes": [0, *scales.SWEEP], "repeats": 20, "window": 64, "pairs_per_point": 8}
+    standard = {"sizes": [0, *SWEEP], "repeats": 20, "window": 64, "pairs_per_point": 8}
     large = {"repeats": 100}
 
-    def case(self) -> dict[str, Any]:
-        return {
-            "sizes_bytes": self.sizes,
-            "window": self.window,
-            "repeats": self.repeats,
-            "pairs_per_point": self.pairs_per_point,
-        }
+    case_of = {"sizes_bytes": "sizes", **{name: name for name in ("window", "repeats", "pairs_per_point")}}
 
 
 @rfm.simple_test

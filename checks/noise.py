@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import reframe as rfm
 from reframe.core.builtins import variable
 
@@ -30,8 +28,7 @@ class NoiseCheck(RepeatedCheck):
     standard = {"count": 1000, "repeats": 10}
     large = {"count": 10000, "repeats": 30}
 
-    def case(self) -> dict[str, Any]:
-        return {"quantum_s": self.quantum_s, "count": self.count, "repeats": self.repeats}
+    case_of = {"quantum_s": "quantum_s", "count": "count", "repeats": "repeats"}
 
 
 @rfm.simple_test

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import variable
 
-from checks import scales
-from checks.base import REAL, WindowCheck
+from checks.base import REAL, SWEEP, WindowCheck
 
 
 class PathsCheck(WindowCheck):
@@ -25,11 +22,10 @@ class PathsCheck(WindowCheck):
     paths = variable(typ.List[int], value=[1, 2])
 
     small = {"sizes": [1 << 16], "repeats": 3, "window": 2}
-    standard = {"sizes": scales.SWEEP, "repeats": 20, "window": 64}
+    standard = {"sizes": SWEEP, "repeats": 20, "window": 64}
     large = {"repeats": 100}
 
-    def case(self) -> dict[str, Any]:
-        return {"paths": self.paths, "sizes_bytes": self.sizes, "window": self.window, "repeats": self.repeats}
+    case_of = {"paths": "paths", "sizes_bytes": "sizes", "window": "window", "repeats": "repeats"}
 
 
 @rfm.simple_test

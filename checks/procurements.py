@@ -63,7 +63,10 @@ class procurement(OsuCheck):
 
     def _fitted(self, spec: JobSpec, where: Partition) -> JobSpec:
         """Skip what does not apply here, with the reason; otherwise take the rule's nodes and ranks."""
-        per_node = self._nics(where) if self._of_rule("ranks_per_node") == presets.PER_NIC else 1
+        per_node = 1
+        if self._of_rule("ranks_per_node") == presets.PER_NIC:  # as the partition names NICs, or the network's rails
+            named = self.torus if where.origin != "measured" else where.topology
+            per_node = len(where.devices or ()) or (catalog.load(named).rails if named else 1)
         spec = dataclasses.replace(spec, ranks_per_node=per_node, grid=(per_node * 2,))
         available = len(request.allocation(spec, where).indices)
         if reason := presets.why_not(self.stated, available):
@@ -78,13 +81,6 @@ class procurement(OsuCheck):
     def _of_rule(self, name: str) -> object:
         return getattr(self.stated.test, name, None)
 
-    def _nics(self, where: Partition) -> int:
-        """Return the NICs of a node: as the partition names them, otherwise the rails of its network."""
-        if where.devices:
-            return len(where.devices)
-        named = self.torus if where.origin != "measured" else where.topology
-        return catalog.load(named).rails if named else 1
-
     @run_after("setup")
     def leave_out_what_is_forbidden(self) -> None:
         """Run with OSU's own iterations where the rule demands it and the machine is real."""
@@ -98,11 +94,7 @@ class procurement(OsuCheck):
     @property
     def message_sizes(self) -> list[int]:
         """Return the rule's size, as a list; of several readings of the rule the largest."""
-        return [self._size] if self._size is not None else []
-
-    @property
-    def _size(self) -> int | None:
-        return max(self.stated.test.sizes_bytes, default=None) if self.stated.test else None
+        return sorted(self.stated.test.sizes_bytes)[-1:] if self.stated.test else []
 
 
 def _without(options: list[str], forbidden: tuple[str, ...]) -> list[str]:

@@ -12,9 +12,7 @@ from reframe.core.builtins import run_after, variable
 from reframe.core.exceptions import ReframeError
 
 from checks.base import GROUP_PLACEMENTS, REAL, SizedCheck
-from railyard.torus.simulated import cost
-from railyard.torus.simulated.cost import SimulationCost
-from railyard.torus.simulated.smpi import SimulationLimits
+from railyard.torus.simulated.smpi import SimulationCost, SimulationLimits, collective_cost
 
 #: Bytes per pair from which SMPI's selector for MPICH uses an algorithm that works for even numbers of ranks only.
 LONG_ALLTOALL = 32768
@@ -52,35 +50,28 @@ class RowcolCheck(SizedCheck):
     standard = {"sizes": [8, 1 << 10, 1 << 14, 1 << 16], "repeats": 100, "start": "auto"}
     large = {"sizes": [8, 1 << 10, 1 << 14, 1 << 16, 1 << 20], "repeats": 1000, "start": "auto"}
 
-    def case(self) -> dict[str, Any]:
-        return {
-            "splits": self.splits,
-            "collectives": self.collectives,
-            "sizes_bytes": self.sizes,
-            "repeats": self.repeats,
-            "start": self.start,
-        }
+    case_of = {"splits": "splits", "collectives": "collectives", "sizes_bytes": "sizes"}
+    case_of |= {"repeats": "repeats", "start": "start"}
 
     @run_after("setup")
-    def refuse_what_cannot_be_simulated(self) -> None:
-        """Raise InputError if the buffers of all simulated ranks exceed the memory of their one process."""
+    def adapt_to_simulation(self) -> None:
+        """Refuse buffers of all simulated ranks above the memory of their one process; choose an alltoall for SMPI.
+
+        SMPI's selector for MPICH would abort for long messages between an odd number of ranks, so a ring is chosen.
+        """
         if not self._is_simulated():
             return
         need = SimulationCost()
         for split, name, size in itertools.product(self.splits, self.collectives, self.sizes):
             groups, ranks = self._groups(split)
-            need += cost.collective(name, groups, ranks, size_bytes=size, rounds=self.repeats + 1)
+            need += collective_cost(name, groups, ranks, size_bytes=size, rounds=self.repeats + 1)
         if excess := need.excess(SimulationLimits()):
             sizes, nodes = ", ".join(map(str, self.sizes)), "x".join(map(str, self._nodes()))
             raise ReframeError(f"{self.name}: sizes {sizes}, {nodes} nodes: {excess}; expected fewer or smaller")
 
-    @run_after("setup")
-    def choose_an_alltoall_that_smpi_has(self) -> None:
-        """Choose a ring where SMPI's selector for MPICH would abort: long messages between an odd number of ranks."""
         long = [size for size in self.sizes if size >= LONG_ALLTOALL]
-        if not self._is_simulated() or "alltoall" not in self.collectives or not long:
-            return
-        if not any(ranks % 2 for _, ranks in map(self._groups, self.splits)):
+        is_odd = any(ranks % 2 for _, ranks in map(self._groups, self.splits))
+        if "alltoall" not in self.collectives or not long or not is_odd:
             return
         if len(long) < len(self.sizes):
             sizes = ", ".join(map(str, self.sizes))

@@ -33,6 +33,10 @@ class SonarCheck(SizedCheck):
     standard = {"sizes": [1, 1 << 10, 1 << 16, 1 << 20], "count": 1000, "repeats": 10}
     large = {"count": 10000}
 
+    case_of = {"sizes_bytes": "sizes", "repeats": "repeats"}
+    case_unless = {"pings": ["send"]}
+    unrecorded = ("count",)
+
     #: Counter group: a name of benchmarks/counters/groups, a file, or `auto`: that of the node's fabric.
     group = variable(str, value="auto")
 
@@ -41,15 +45,7 @@ class SonarCheck(SizedCheck):
         # The NICs of an emulated node are network interfaces, whatever the machine has.
         emulated = self.prepared.where.origin == "emulated"
         group = "linux-net" if emulated and self.group == "auto" else self.group
-        return {
-            "sizes_bytes": self.sizes,
-            "repeats": self.repeats,
-            **({"pings": self.pings} if self.pings != ["send"] else {}),
-            **({"group": group} if group != "auto" else {}),
-        }
-
-    def unrecorded(self) -> dict[str, float]:
-        return {"count": self.count}
+        return super().case() | ({"group": group} if group != "auto" else {})
 
 
 @rfm.simple_test

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Any
 
 import reframe as rfm
 from reframe.core.builtins import run_after, run_before, variable
@@ -44,14 +43,9 @@ class TopoBwCheck(RepeatedCheck):
     #: A fault to put on the virtual torus first, as `railyard torus fault` takes it: LINK and options.
     fault = variable(str, value="")
 
-    def case(self) -> dict[str, Any]:
-        return {
-            "size_bytes": self.message_bytes,
-            "messages": self.messages,
-            "repeats": self.repeats,
-            "tolerance_percent": self.tolerance_percent,
-            **({"rail": self.rail} if self.rail else {}),
-        }
+    case_of = {"size_bytes": "message_bytes", "messages": "messages", "repeats": "repeats"}
+    case_of |= {"tolerance_percent": "tolerance_percent"}
+    case_unless = {"rail": 0}
 
     @run_after("init")
     def choose_nic(self) -> None:

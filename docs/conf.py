@@ -50,19 +50,11 @@ ACCESSIBLE = {
 linkcheck_ignore = [r"https?://(localhost|\S*example\.(org|com)|json-schema\.org/draft|\S*OWNER)"]
 man_pages = [("reference/cli", "railyard", "measure placements and NIC policies on HPC interconnects", author, 1)]
 
-#: Pages outside docs/ that the site includes: path from docs/ -> page of the site.
-INCLUDED = {"../benchmarks/README.md": "programs.md"}
 
-
-def link_to_included_pages(_app: Sphinx, name: str, source: list[str]) -> None:
-    """Let links that lead out of docs/ lead to the site's own page."""
-    for path, page in INCLUDED.items():
-        if f"{name}.md" != page:
-            source[0] = source[0].replace(f"]({path}", f"]({page}")
-
-
-def with_glossary(_app: Sphinx, name: str, source: list[str]) -> None:
-    """End each page with a link to the glossary."""
+def with_links(_app: Sphinx, name: str, source: list[str]) -> None:
+    """Let links to the page outside docs/ that the site includes lead to it, and end each page with the glossary's."""
+    if name != "programs":
+        source[0] = source[0].replace("](../benchmarks/README.md", "](programs.md")
     source[0] += f"\n\n[Glossary]({'../' * name.count('/')}reference/glossary.md)\n"
 
 
@@ -72,16 +64,10 @@ def with_prompts(_app: Sphinx, doctree: nodes.document) -> None:
         lines = block.astext().splitlines()
         if block.get("language", "none") not in {"none", "default"}:
             continue
-        starts = [not (number and lines[number - 1].endswith("\\")) for number in range(len(lines))]
-        if all(COMMAND.match(line) for line, start in zip(lines, starts, strict=True) if start):
-            shown = [("$ " if start and line else "") + line for line, start in zip(lines, starts, strict=True)]
-            text = "\n".join(shown)
+        starts = [line for before, line in zip(["", *lines], lines, strict=False) if not before.endswith("\\")]
+        if all(map(COMMAND.match, starts)):
+            text = re.sub(r"(?m)(?<!\\\n)^(?=.)", "$ ", block.astext())
             block.replace_self(nodes.literal_block(text, text, language="console"))
-
-
-def commands_change(*_: object) -> list[str]:
-    """Return the page that is read again in every build: it is made of the commands."""
-    return ["reference/cli"]
 
 
 def with_literal_examples(_app: Sphinx, _context: object, lines: list[str]) -> None:
@@ -109,9 +95,8 @@ def make_accessible(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     """Register the hooks."""
     app.connect("build-finished", make_accessible)
-    app.connect("source-read", link_to_included_pages)
-    app.connect("source-read", with_glossary)
-    app.connect("env-get-outdated", commands_change)
+    app.connect("source-read", with_links)
+    app.connect("env-get-outdated", lambda *_: ["reference/cli"])  # the page that is made of the commands
     app.connect("sphinx-click-process-epilog", with_literal_examples)
     app.connect("sphinx-click-process-options", with_plain_paths)
     app.connect("doctree-read", with_prompts)

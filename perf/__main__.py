@@ -14,7 +14,7 @@ from typing import Any
 from support import whole_machine
 from support.mpis import algorithms, matrix, stacks
 
-from perf import bench, forgeries, fuzz, pieces, rings, rivals, same, statistics, topobw
+from perf import bench, forgeries, fuzz, rings, rivals, same, statistics, topobw
 from perf.vtorus import console
 from railyard.base.checkout import BUILD, CHECKOUT
 
@@ -54,7 +54,9 @@ def main() -> None:
     parser.add_argument("section", nargs="*", metavar="SECTION", help="default: bench")
     counted = "forgeries, fuzz, statistics: changes, inputs of each kind, draws"
     parser.add_argument("--count", type=int, metavar="N", help=counted)
-    for section in (bench, pieces, rivals, same, topobw, statistics, whole_machine):
+    minutes = "same, topobw: stop after so many; call again to go on  [default: no limit]"
+    parser.add_argument("--minutes", type=float, metavar="MINUTES", help=minutes)
+    for section in (bench, rivals, whole_machine):
         section.options(parser)
     options = parser.parse_args()
     for name in options.section:

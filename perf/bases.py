@@ -87,28 +87,32 @@ def load(name: str) -> Record:
 
 def made(name: str) -> Record:
     """Return the honest record of a name, made now."""
-    if name.startswith("halo-"):
-        return _halo(name.removeprefix("halo-"))
-    document = _run(name) if name in OWN else _recorded(name)
-    return of_document(name.partition("-")[0], {**OWN, **RECORDED}[name], document)
-
-
-def _halo(kind: str) -> Record:
-    if kind == "half":
+    if name == "halo-half":
         return evidence.good(launches=2, topology=TOPOLOGY, grid=[2, 2], order="snake", block=[2, 2, 1])
-    policies = None if kind == "modelled" else evidence.POLICIES
-    return evidence.good(launches=2, origin=kind, nic_policies=policies)
+    if name.startswith("halo-"):
+        policies = None if name == "halo-modelled" else evidence.POLICIES
+        return evidence.good(launches=2, origin=name.removeprefix("halo-"), nic_policies=policies)
+    document = _run(name) if name in OWN else _recorded(name)
+    return _of_document(name.partition("-")[0], {**OWN, **RECORDED}[name], document)
 
 
-def of_document(benchmark: str, parameters: Mapping[str, Any], document: Mapping[str, Any]) -> Record:
-    """Return the record of a job in which every launch of a benchmark wrote a document."""
+def _of_document(benchmark: str, parameters: Mapping[str, Any], document: Mapping[str, Any]) -> Record:
+    """Return the record of a job in which every launch of a benchmark wrote a document.
+
+    Its times are a launch's own factor as long, and its rates as much lower.
+    """
+
+    def slower(series: Mapping[str, Any], factor: float) -> dict[str, Any]:
+        measures = units.fom(series["fom"], **document["figures"][series["fom"]]).unit.measures
+        by = factor if measures == "time" else 1 / factor if measures in RATES else 1.0
+        return {**series, "samples": [by * sample for sample in series["samples"]]}
 
     def change(run: LaunchRun, own: dict[str, Any]) -> LaunchRun:
         factor = (1 + 0.013 * run.index) / LONG.get(benchmark, 1)
         own["parameters"] = {}
         own["reported"] = document.get("reported", {})
         own["not_measured"] = document.get("not_measured", [])
-        own["series"] = [_slower(series, document["figures"], factor) for series in document["series"]]
+        own["series"] = [slower(series, factor) for series in document["series"]]
         return run
 
     grid = GRIDS[len(document["ranks"])]
@@ -127,13 +131,6 @@ def of_document(benchmark: str, parameters: Mapping[str, Any], document: Mapping
     )
 
 
-def _slower(series: Mapping[str, Any], figures: Mapping[str, Any], factor: float) -> dict[str, Any]:
-    """Return a series whose times are so many times as long, and whose rates are as much lower."""
-    measures = units.fom(series["fom"], **figures[series["fom"]]).unit.measures
-    by = factor if measures == "time" else 1 / factor if measures in RATES else 1.0
-    return {**series, "samples": [by * sample for sample in series["samples"]]}
-
-
 def _run(name: str) -> dict[str, Any]:
     """Return what a program of railyard writes on hosts that have the names of the topology's nodes."""
     topology = catalog.load(TOPOLOGY)
@@ -147,23 +144,15 @@ def _run(name: str) -> dict[str, Any]:
             text = text.replace(f"{node.name} ", f"{host} ")
         (FOLDER / file).write_text(text)
     given = programs.Given(parameters=OWN[name], is_emulated=name != "topobw", unrecorded={"count": 5})
-    words = [benchmark_runs.BIN / name, *programs.options(name, given), "--json", output]
-    launcher = [*benchmark_runs.MPIRUN, "-n", "8", "-x", f"LD_PRELOAD={library}"]
-    done = subprocess.run(
-        [*map(str, launcher), *map(str, words)],
-        cwd=FOLDER,
-        env={**benchmark_runs.ENVIRONMENT, "TEST_RANKS_PER_NODE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode or not output.is_file():
-        raise RuntimeError(f"{name}: {done.stderr[-500:]}")
+    program = [*benchmark_runs.preload(library, benchmark_runs.BIN / name), *programs.options(name, given)]
+    program += ["--json", output]
+    done = benchmark_runs.mpirun("-n", "8", "-wdir", FOLDER, *program, env={"TEST_RANKS_PER_NODE": "1"})
+    if done.status or not output.is_file():
+        raise RuntimeError(f"{name}: {done.err[-500:]}")
     document: dict[str, Any] = json.loads(output.read_text())
     own = dict(zip(pretended, (node.name for node in nodes), strict=True))
     for series in [*document["series"], *document.get("not_measured", [])]:
-        named = {label: own.get(value, value) for label, value in series["labels"].items()}
-        series["labels"] = named
+        series["labels"] = {label: own.get(value, value) for label, value in series["labels"].items()}
     return {**document, "ranks": [None] * 8}
 
 

@@ -31,7 +31,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from perf.vtorus import NAME, PROGRAMS, console, railyard, torus
+from perf.vtorus import HALO, NAME, PROGRAMS, console, railyard, torus
 from railyard.analysis.figures import drawing, svg
 from railyard.analysis.references import judging, update
 from railyard.analysis.text import DataTable
@@ -70,7 +70,6 @@ COMMANDS = {
 }
 #: Datagrams of the floor, of a cell's size, so far apart that the process sleeps between them.
 DATAGRAMS, CELL, GAP_S = 4000, bytes(2500), 1e-4
-HALO = ("--grid", "4x4x4", "--cells", "32", "--repeats", "4", "--warmups", "1")
 Figures = dict[str, Callable[[], tuple[float, float]]]
 Values = dict[Fom, list[float]]
 

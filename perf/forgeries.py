@@ -24,7 +24,6 @@ from support import forgeries
 from perf import bases, pieces
 from railyard.base.checkout import CHECKOUT
 from railyard.records import trust
-from railyard.records.record import Record
 
 COUNT = 100_000
 BATCH = 200
@@ -46,7 +45,9 @@ def batch(seed: int) -> Accepted:
     good = bases.load(name)
     before = forgeries.faults_of(good)
     done: Accepted = {"base": name, "made": 0, "refused": 0, "fields": Counter(), "figures": {}, "examples": []}
-    choices = _choices(good)
+    foms = sorted({str(series.fom) for series in good.launches[0].series})
+    choices = list(itertools.product(foms, trust.SCOPES, FACTORS))
+    choices += itertools.product([""], trust.SCOPES[1:], FACTORS)  # all figures together
     for number in range(len(choices) if seed < len(names) else BATCH):
         if seed >= len(names) and number % 2:
             _change_field(done, forgeries.mutated(good, chance, before))
@@ -62,13 +63,6 @@ def batch(seed: int) -> Accepted:
             scopes = done["figures"].setdefault(fom or trust.TOGETHER, {})
             scopes[scope] = max(scopes.get(scope, 0.0), abs(factor - 1))
     return done
-
-
-def _choices(good: Record) -> list[tuple[str, str, float]]:
-    """Return every figure of a record (empty for all together) with every scope and factor."""
-    foms = sorted({str(series.fom) for series in good.launches[0].series})
-    own = list(itertools.product(foms, trust.SCOPES, FACTORS))
-    return own + list(itertools.product([""], trust.SCOPES[1:], FACTORS))
 
 
 def _change_field(done: Accepted, tried: forgeries.Mutated) -> None:

@@ -7,10 +7,11 @@ sources are not continued; the other figures leave out whether the sources have 
 
 from __future__ import annotations
 
-import argparse
+import contextlib
 import functools
 import hashlib
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -23,19 +24,17 @@ from railyard.base.checkout import BUILD, CHECKOUT
 Row = Mapping[str, Any]
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add how long a call measures."""
-    text = "same, topobw: stop after so many; call again to go on  [default: no limit]"
-    parser.add_argument("--minutes", type=float, metavar="MINUTES", help=text)
-
-
 class Pieces:
     """The rows of a file, and the time that is left for more of them."""
 
     def __init__(self, path: Path, minutes: float | None = None) -> None:
         self.path = path
-        self.deadline = None if minutes is None else time.monotonic() + 60 * minutes
-        self.kept = dict(_read(self.path))
+        self.deadline = math.inf if minutes is None else time.monotonic() + 60 * minutes
+        self.kept = dict[str, Row]()
+        for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
+            with contextlib.suppress(ValueError):  # the last line may be torn
+                document = json.loads(line)
+                self.kept[document["key"]] = document["row"]
 
     @property
     def rows(self) -> list[Row]:
@@ -45,7 +44,7 @@ class Pieces:
     @property
     def is_over(self) -> bool:
         """Return whether the time for this call has passed."""
-        return self.deadline is not None and time.monotonic() >= self.deadline
+        return time.monotonic() >= self.deadline
 
     def get(self, *key: Any) -> Row | None:
         """Return the row of a key; None where it is still to be measured."""
@@ -62,16 +61,6 @@ class Pieces:
 
 def _name(key: tuple[Any, ...]) -> str:
     return " ".join(map(str, key))
-
-
-def _read(path: Path) -> Iterator[tuple[str, Row]]:
-    """Yield the rows of a file; the last line may be torn."""
-    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
-        try:
-            document = json.loads(line)
-        except ValueError:
-            continue
-        yield document["key"], document["row"]
 
 
 def batches(name: str, count: int, batch: Callable[[int], Row]) -> Iterator[Row]:

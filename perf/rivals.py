@@ -29,6 +29,7 @@ import numpy as np
 from rich.table import Table
 from scipy import sparse
 from scipy.sparse import csgraph
+from support.topology.topologies import gemini
 
 from perf.vtorus import console
 from railyard.base.errors import InputError, RunError
@@ -65,7 +66,6 @@ Mapper = Callable[[Allocation, sparse.csr_array, Ints, Sequence[int]], Ints]
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this section."""
     parser.add_argument("--cells", default=CELLS, help="fit-rivals: MACHINE:RANKS, with commas between")
-    parser.add_argument("--patterns", default="", help="fit-rivals: some of the matrices, with commas between")
     parser.add_argument("--numberings", type=int, default=10, help="fit-rivals: of each matrix; one from 512 ranks on")
 
 
@@ -79,13 +79,12 @@ def measure(given: argparse.Namespace) -> list[dict[str, Any]]:
         title = f"{ranks} ranks, {machine}: worst of {len(numbers)} numberings"
         table = Table("matrix", *HEADS, "best rival of the first", title=title)
         for name, traffic in matrices(int(ranks)):
-            if name in (given.patterns or name).split(","):
-                with workers(os.cpu_count() or 1) as pool:
-                    every = [_renumbered(traffic, number) for number in numbers]
-                    worst, *others = pool.map(_compared, itertools.repeat(allocation), every)
-                worst |= {head: max(row[head] for row in (worst, *others)) for head in HEADS}
-                rows.append({"machine": machine, "ranks": int(ranks), "matrix": name, **worst})
-                table.add_row(name, *(f"{worst[head]:.4g}" for head in HEADS), worst["rival"])
+            with workers(os.cpu_count() or 1) as pool:
+                every = [_renumbered(traffic, number) for number in numbers]
+                worst, *others = pool.map(_compared, itertools.repeat(allocation), every)
+            worst |= {head: max(row[head] for row in (worst, *others)) for head in HEADS}
+            rows.append({"machine": machine, "ranks": int(ranks), "matrix": name, **worst})
+            table.add_row(name, *(f"{worst[head]:.4g}" for head in HEADS), worst["rival"])
         console.print(table)
     return rows
 
@@ -93,15 +92,10 @@ def measure(given: argparse.Namespace) -> list[dict[str, Any]]:
 def nodes_of(machine: str, ranks: int) -> Allocation:
     """Return nodes of a machine: all, or as many as the ranks take; of a half machine a random half."""
     kind = machine.removeprefix("half-")
-    if kind in ("torus", "half"):
-        x, y, z = schedule.cubic(ranks)
-        extents = (2 * x, y, z) if kind == "half" else (x, y, z)
-        document = catalog.load("gemini-4x4x4").to_dict() | {"name": "gemini-" + "x".join(map(str, extents))}
-        for name, extent in zip("XYZ", extents, strict=True):
-            document["dimensions"][name]["extent"] = extent
-        topology = catalog.parse(document, source=machine)
-    else:
-        topology = catalog.load({"dragonfly": "dragonfly-72", "tree": "fat-tree-54"}[kind])
+    x, y, z = schedule.cubic(ranks)
+    own = {"torus": (x, y, z), "half": (2 * x, y, z)}
+    named = {"dragonfly": "dragonfly-72", "tree": "fat-tree-54"}
+    topology = gemini("x".join(map(str, own[kind]))) if kind in own else catalog.load(named[kind])
     every = allocate(topology, "contiguous")
     return occupied(every, 50, SEED) if machine.startswith("half") else choose(every, ranks, "contiguous")
 
@@ -161,7 +155,7 @@ def _compared(allocation: Allocation, traffic: Traffic) -> dict[str, Any]:
             except (RunError, ImportError, OSError) as error:
                 console.print(f"{name}: {error}")
     begun_s = time.process_time()
-    slowest_s, hops, sum_s = result(optimised(job, traffic, Effort(time_limit_s=math.inf)))
+    slowest_s, hops, sum_s = result(optimised(replace(job, traffic=traffic, effort=Effort(time_limit_s=math.inf))))
     bound_s, hops_bound = bounds(allocation, traffic)
     best = min(rivals, key=rivals.__getitem__)
     least, least_s = (min(result[which] for result in rivals.values()) for which in (1, 2))

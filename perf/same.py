@@ -8,14 +8,11 @@ significant test of a pair is false; one above the noise floor as well would be 
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Final
 
 from rich.table import Table
 
@@ -29,30 +26,23 @@ from railyard.records.noise import SAME_PERCENT
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import packet_budget
 
+NETWORK: Final = "router"
 PAIRS, LAUNCHES = 40, 6
 BUSY = (0, 1)
-HALO = ("--grid", "4x4x4", "--cells", "32", "--repeats", "4", "--warmups", "1")
 TIMED = ("--min-time-per-point", "0", "--max-time-per-point", "0")
-
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add how many pairs there are, and the torus's network."""
-    pairs, network = "same: A/A pairs  [default: %(default)s]", "same: the network  [default: %(default)s]"
-    parser.add_argument("--pairs", type=int, default=PAIRS, help=pairs)
-    parser.add_argument("--network", choices=["kernel", "router"], default="router", help=network)
 
 
 def measure(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Measure the pairs that build/same.jsonl lacks, and print what all of them show."""
-    pieces, network, pairs = Pieces(BUILD / "same.jsonl", options.minutes), options.network, options.pairs
+    pieces = Pieces(BUILD / "same.jsonl", options.minutes)
     scale = packet_budget.auto_scale(catalog.load("gemini-4x4x4"), Shape(), ranks_per_node=1)
-    keys = [(network, busy, pair) for busy in BUSY for pair in range(pairs)]
+    keys = [(NETWORK, busy, pair) for busy in BUSY for pair in range(PAIRS)]
     if not pieces.is_over and any(pieces.get(*key) is None for key in keys):
-        with vtorus.torus(Shape(rate_scale=scale, network=network)):
+        with vtorus.torus(Shape(rate_scale=scale, network=NETWORK)):
             for key in keys:
                 if not pieces.is_over and pieces.get(*key) is None:
                     pieces.add(_pair(*key[1:]), *key)
-    rows = [_summary(pieces, network, busy, pairs) for busy in BUSY]
+    rows = [_summary(pieces, busy) for busy in BUSY]
     table = Table(*rows[0], title=f"A/A, halo of 64 ranks, rate scale {scale:g}")
     for row in rows:
         table.add_row(*map(str, row.values()))
@@ -80,19 +70,13 @@ def _pair(busy: int, pair: int) -> Row:
 
 def _launch() -> tuple[float, str]:
     """Return the median time of an exchange in us, and the guard's verdict on the launch."""
-    with tempfile.TemporaryDirectory() as folder:
-        output, evidence = Path(folder, "output.json"), Path(folder, "evidence")
-        program = [str(vtorus.PROGRAMS / "halo"), *HALO, *TIMED, "--json", str(output)]
-        words = ("torus", "mpirun", vtorus.NAME, "-np", "64", *program)
-        vtorus.railyard(*words, RAILYARD_EVIDENCE=str(evidence))
-        series = json.loads(output.read_text())["series"]
-        verdict = json.loads(evidence.read_text())["guard"]["verdict"]
-    return median(next(one["samples"] for one in series if one["fom"] == "iteration_us")), verdict
+    document, guard = vtorus.launched(vtorus.NAME, 64, "halo", *vtorus.HALO, *TIMED)
+    return median(next(one["samples"] for one in document["series"] if one["fom"] == "iteration_us")), guard["verdict"]
 
 
-def _summary(pieces: Pieces, network: str, busy: int, pairs: int) -> dict[str, Any]:
+def _summary(pieces: Pieces, busy: int) -> dict[str, Any]:
     """Return what the pairs show; a pair with a void launch has no value, and is counted."""
-    whole = [row for pair in range(pairs) if (row := pieces.get(network, busy, pair)) is not None]
+    whole = [row for pair in range(PAIRS) if (row := pieces.get(NETWORK, busy, pair)) is not None]
     within, most, false, claimed = 0, 0.0, 0, 0
     for row in (row for row in whole if row["sound"]):
         medians = [median(row[side]) for side in "ab"]
@@ -103,7 +87,7 @@ def _summary(pieces: Pieces, network: str, busy: int, pairs: int) -> dict[str, A
         within, most = within + (difference <= SAME_PERCENT), max(most, difference)
         false, claimed = false + is_false, claimed + (is_false and difference > SAME_PERCENT)
     return {
-        "network": network,
+        "network": NETWORK,
         "busy": busy,
         "pairs": len(whole),
         "with a void launch": sum(not row["sound"] for row in whole),

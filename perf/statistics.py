@@ -120,9 +120,9 @@ class Rate:
         return f"at least {self.least:.0%}" if self.least else at_most
 
 
-def rates(count: int = DRAWS, seed: int = SEED) -> Iterator[Rate]:
+def rates(count: int = DRAWS) -> Iterator[Rate]:
     """Yield the rate of every case and group over `count` draws; every case has the same generators."""
-    generators = [(seed, number) for number in range(count)]
+    generators = [(SEED, number) for number in range(count)]
     for what, draw in itertools.chain(of_machines(), of_combinations(), of_intervals(), of_until()):
         shown = [draw(chance) for chance in map(np.random.default_rng, generators)]
         for group in shown[0]:
@@ -387,23 +387,15 @@ UNTIL = ((0.005, 0.04), (0.02, 0.02))
 def of_until() -> Iterator[Case]:
     """Yield jobs of two combinations that end where their interval is narrow."""
     for shape, (least, most) in itertools.product(SHAPES, UNTIL):
-        yield f"{shape}, {_noise(least, most)}", partial(_ended, SHAPES[shape], least, most)
+        noise = f"noise {100 * least:g} to {100 * most:g} % by job" if least < most else "noise 2 % in all jobs"
+        yield f"{shape}, {noise}", partial(_ended, SHAPES[shape], least, most)
 
 
 def _ended(noise: Shape, least: float, most: float, chance: Chance) -> Shown:
-    job = _two_combinations(noise, least, most, chance)
+    spread = least * (most / least) ** chance.random()
+    job = np.asarray(spread * noise(chance, (2, MOST_ROUNDS)))  # logarithms of launches of two combinations
     bounds = _compared(job[:, : _rounds(job)], looks.TESTS).group("1").change_interval
     return {"interval of a ratio where until=2% ended the job: covers": _contains(bounds, 0.0)}
-
-
-def _noise(least: float, most: float) -> str:
-    return f"noise {100 * least:g} to {100 * most:g} % by job" if least < most else "noise 2 % in all jobs"
-
-
-def _two_combinations(noise: Shape, least: float, most: float, chance: Chance) -> Array:
-    """Return launches of two combinations, shape (2, MOST_ROUNDS), as logarithms."""
-    spread = least * (most / least) ** chance.random()
-    return np.asarray(spread * noise(chance, (2, MOST_ROUNDS)))
 
 
 def _rounds(job: Array) -> int:
@@ -418,16 +410,11 @@ def _rounds(job: Array) -> int:
 # ---- the table ----
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the seed of the draws."""
-    parser.add_argument("--seed", type=int, default=SEED, metavar="N", help="statistics: the seed of the draws")
-
-
 def measure(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Print every rate that misses its limit, and the table of docs/report.md; return all."""
-    count, seed = options.count or DRAWS, options.seed
-    title = f"{count} draws, seed {seed}"
-    measured = list(rates(count, seed))
+    count = options.count or DRAWS
+    title = f"{count} draws, seed {SEED}"
+    measured = list(rates(count))
     missed = [rate for rate in measured if not rate.is_kept]
     table = Table("what", "share", "limit", title=f"{len(missed)} of {len(measured)} rows missed, {title}")
     for rate in missed:

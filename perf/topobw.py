@@ -12,8 +12,6 @@ import argparse
 import itertools
 import json
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,18 +25,19 @@ from typing import Any
 from rich.table import Table
 
 from perf.pieces import Pieces, Row
-from perf.vtorus import console
+from perf.vtorus import console, launched, railyard
 from railyard.base.checkout import BUILD
 from railyard.placements.launchers import files
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Coordinate, Link, Topology
 from railyard.torus.virtual import lifecycle
 
-PROGRAM = BUILD / "benchmarks-openmpi/bin/topobw"
 NAME = "bench-topobw"
 CLEAN_RUNS = 12
 SEED = 79
 LOAD = ("--size", "64KiB", "--messages", "4")
+#: Exit statuses: 5 and 6 are topobw's verdicts.
+VERDICTS = (0, 5, 6)
 KINDS = ("fault", "clean")
 #: Topologies with links in rings of odd and of even length, and with detours that are as long as the usual way; the
 #: rate scale of each.
@@ -104,23 +103,17 @@ class Bench:
     """A virtual torus and the files that topobw reads."""
 
     def __init__(self, name: str, folder: Path) -> None:
-        self.topology, self.folder = catalog.load(name), folder
-        (folder / "coordinates").write_text(files.coordinates(self.topology))
-        (folder / "links").write_text(files.links(self.topology))
+        topology = catalog.load(name)
+        self.ranks, self.options = len(topology.nodes), list[object]()
+        for option, text in (("coordinates", files.coordinates(topology)), ("links", files.links(topology))):
+            (folder / option).write_text(text)
+            self.options += [f"--{option}", folder / option]
 
-    def run(self, *options: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    def run(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Launch topobw on all nodes; return its document, then its seconds, the load and the guard's verdict."""
-        output, evidence = self.folder / "output.json", self.folder / "evidence.json"
-        files = ["--coordinates", f"{self.folder}/coordinates", "--links", f"{self.folder}/links"]
-        ranks = str(len(self.topology.nodes))
-        os.environ["RAILYARD_EVIDENCE"] = str(evidence)
         load, start_s = os.getloadavg()[0], time.monotonic()
-        railyard("mpirun", NAME, "-q", "-np", ranks, str(PROGRAM), *files, *options, "--json", str(output))
-        seconds = time.monotonic() - start_s
-        document: dict[str, Any] = json.loads(output.read_text())
-        guard = json.loads(evidence.read_text())["guard"]
-        output.unlink()
-        bound = guard.get("error_bound_percent")
+        document, guard = launched(NAME, self.ranks, "topobw", *self.options, *LOAD, statuses=VERDICTS)
+        bound, seconds = guard.get("error_bound_percent"), time.monotonic() - start_s
         return document, {"s": seconds, "load": load, "bound_percent": bound, "guard": guard["verdict"]}
 
 
@@ -128,7 +121,7 @@ class Bench:
 def machine(name: str, network: str) -> Iterator[Bench]:
     """Bring up the torus of a topology for the length of the block."""
     scale = f"{PLACES[name] * NETWORKS[network]:g}"
-    railyard("up", name, "--name", NAME, "--network", network, "--rate-scale", scale)
+    railyard("torus", "up", name, "--name", NAME, "--network", network, "--rate-scale", scale)
     try:
         with tempfile.TemporaryDirectory() as folder:
             yield Bench(name, Path(folder))
@@ -138,15 +131,13 @@ def machine(name: str, network: str) -> Iterator[Bench]:
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Return all figures; measure those that the file lacks."""
-    pieces, seed = Pieces(BUILD / "topobw.jsonl", options.minutes), options.draw
+    pieces = Pieces(BUILD / "topobw.jsonl", options.minutes)
     places = list(itertools.product(PLACES, NETWORKS))
     for number, (name, network) in enumerate(places):
-        runs = range(number, options.clean, len(places))
-        random = Random(f"{seed} {name} {network}")
-        kinds = itertools.islice(itertools.cycle(DRAWS), options.draws)
-        drawn = [draw(random, catalog.load(name), random.choice(one)) for one in kinds]
-        faults = {(str(seed), name, network, str(i)): faults for i, faults in enumerate(drawn)}
-        clean = [("clean", name, network, str(run)) for run in runs]
+        random = Random(f"{SEED} {name} {network}")
+        drawn = [draw(random, catalog.load(name), random.choice(kinds)) for kinds in DRAWS]
+        faults = {(str(SEED), name, network, str(i)): faults for i, faults in enumerate(drawn)}
+        clean = [("clean", name, network, str(run)) for run in range(number, CLEAN_RUNS, len(places))]
         if pieces.is_over or all(pieces.get(*key) is not None for key in (*faults, *clean)):
             continue
         with machine(name, network) as bench:
@@ -162,9 +153,9 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 def named(bench: Bench, faults: Sequence[Fault]) -> Row:
     """Inject faults; return which of them topobw named, and what it named besides."""
     for words in (words for fault in faults for words in fault.calls):
-        railyard("fault", NAME, *words)
-    document, launch = bench.run(*LOAD)
-    railyard("fault", NAME, "--restore")
+        railyard("torus", "fault", NAME, *words)
+    document, launch = bench.run()
+    railyard("torus", "fault", NAME, "--restore")
     findings = document["verdict"]["findings"]
     right = [[finding for finding in findings if fault.is_named_by(finding)] for fault in faults]
     row = {
@@ -180,7 +171,7 @@ def named(bench: Bench, faults: Sequence[Fault]) -> Row:
 
 def sound(bench: Bench) -> Row:
     """Launch without a fault; return alarms and seconds."""
-    document, launch = bench.run(*LOAD)
+    document, launch = bench.run()
     verdict = document["verdict"]
     alarms = [verdict["status"], *(finding["text"] for finding in verdict["findings"])]
     return {"kind": "clean", "alarms": alarms if alarms != ["sound"] else [], **launch}
@@ -204,22 +195,3 @@ def show(figures: dict[str, list[Row]]) -> None:
         )
         for row in alarmed:
             console.print(f"  {row['place']}: {row['alarms']}")
-
-
-def railyard(*arguments: str) -> None:
-    """Run `railyard torus ...`. Exit statuses 5 and 6, topobw's verdicts, are results."""
-    command = [str(Path(sys.executable).with_name("railyard")), "torus", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 5, 6):
-        raise SystemExit(f"bench: {' '.join(command)}: {done.stderr or done.stdout}")
-
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add how many launches have a fault, how many have none, and the seed of the faults."""
-    for name, default, text in (
-        ("draws", len(DRAWS), "launches with faults on each topology and network"),
-        ("clean", CLEAN_RUNS, "launches without a fault"),
-        ("draw", SEED, "seed of the faults"),
-    ):
-        text = f"topobw: {text}  [default: %(default)s]"
-        parser.add_argument(f"--{name}", type=int, default=default, help=text)

@@ -1,13 +1,16 @@
-"""Bring up the virtual torus gemini-4x4x4 for sections of the bench, and run `railyard` on it."""
+"""Bring up the virtual torus gemini-4x4x4 for sections of the bench, and run `railyard` and programs on it."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -19,6 +22,8 @@ from railyard.torus.virtual.lifecycle import VirtualTorus
 
 PROGRAMS = CHECKOUT / "build/benchmarks-openmpi/bin"
 NAME = "bench"
+#: A halo exchange that fills the torus.
+HALO = ("--grid", "4x4x4", "--cells", "32", "--repeats", "4", "--warmups", "1")
 console = Console(width=110)
 
 
@@ -32,7 +37,18 @@ def torus(shaped: Shape) -> Iterator[VirtualTorus]:
         lifecycle.down(NAME)
 
 
-def railyard(*arguments: str, **environment: str) -> None:
-    """Run `railyard` without what it prints."""
-    command = [str(Path(sys.executable).with_name("railyard")), *arguments]
-    subprocess.run(command, env={**os.environ, **environment}, check=True, stdout=subprocess.DEVNULL)
+def railyard(*words: object, statuses: Sequence[int] = (0,), **environment: str) -> None:
+    """Run `railyard` without what it prints; exit with its error if its status is none of `statuses`."""
+    command = [str(Path(sys.executable).with_name("railyard")), *map(str, words)]
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+    if done.returncode not in statuses:
+        raise SystemExit(f"bench: {' '.join(command)}: {done.stderr or done.stdout}")
+
+
+def launched(name: str, ranks: int, *program: object, statuses: Sequence[int] = (0,)) -> tuple[Any, Any]:
+    """Launch a program on a torus; return the document that it writes, and the guard's findings."""
+    with tempfile.TemporaryDirectory() as folder:
+        output, evidence = Path(folder, "output.json"), Path(folder, "evidence.json")
+        words = ("torus", "mpirun", name, "-q", "-np", ranks, PROGRAMS / str(program[0]), *program[1:])
+        railyard(*words, "--json", output, statuses=statuses, RAILYARD_EVIDENCE=str(evidence))
+        return json.loads(output.read_text()), json.loads(evidence.read_text())["guard"]

@@ -148,25 +148,25 @@ def torus_name(railyard: Run, request: pytest.FixtureRequest) -> Iterator[str]:
     railyard("torus", "down", name)
 
 
-@pytest.fixture(scope="session")
-def small(railyard: Run) -> Iterator[str]:
-    """A 2x2x2 torus for tests that only look."""
-    name = f"t{os.getpid()}-small"
-    done = railyard("torus", "up", "gemini-2x2x2", "--name", name, "--rate-scale", "0.001")
+def up(railyard: Run, kind: str, *options: str) -> Iterator[str]:
+    """Bring up a 2x2x2 torus, and take it down after the tests."""
+    name = f"t{os.getpid()}-{kind}"
+    done = railyard("torus", "up", "gemini-2x2x2", "--name", name, "--rate-scale", "0.001", *options)
     assert done.returncode == 0, done.stderr
     yield name
     railyard("torus", "down", name)
+
+
+@pytest.fixture(scope="session")
+def small(railyard: Run) -> Iterator[str]:
+    """A 2x2x2 torus for tests that only look."""
+    yield from up(railyard, "small")
 
 
 @pytest.fixture(scope="session")
 def small_kernel(railyard: Run) -> Iterator[str]:
     """The same with the kernel as the network: its routers are namespaces, its NICs count packets."""
-    name = f"t{os.getpid()}-kernel"
-    up = ["up", "gemini-2x2x2", "--name", name, "--rate-scale", "0.001", "--network", "kernel"]
-    done = railyard("torus", *up)
-    assert done.returncode == 0, done.stderr
-    yield name
-    railyard("torus", "down", name)
+    yield from up(railyard, "kernel", "--network", "kernel")
 
 
 @pytest.fixture(scope="session")

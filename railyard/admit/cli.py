@@ -91,7 +91,7 @@ def admit(
     if per_switch:
         from railyard.admit import per_switch as jobs
 
-        click.echo("\n".join(jobs.of_slurm(["railyard", "admit", *_given("per_switch", "output")], FEWEST_NODES)))
+        click.echo("\n".join(jobs.of_slurm(["railyard", "admit", *_given()], FEWEST_NODES)))
         return
     if not Path(program).is_file():
         raise InputError("--program", "", program, "a file on this machine; make setup builds pt2pt")
@@ -192,17 +192,16 @@ def admit(
     click.get_current_context().exit(4 if not result.is_sure else 3 if excluded else 0)
 
 
-def _given(*without: str) -> list[str]:
-    """Return the options of this command that the user gave, without some of them, as words of a command line."""
-    context = click.get_current_context()
-    given = [
-        one
-        for one in context.command.params
-        if context.get_parameter_source(one.name or "") is ParameterSource.COMMANDLINE
-    ]
-    return [
-        word for one in given if one.name not in without for word in (one.opts[0], str(context.params[one.name or ""]))
-    ]
+def _given() -> list[str]:
+    """Return the options of a search that the user gave with --per-switch, as words of a command line."""
+    context, words = click.get_current_context(), list[str]()
+    for one in context.command.params:
+        name = one.name or ""
+        is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if is_given and name not in ("per_switch", "output"):
+            value = context.params[name]
+            words += [one.opts[0]] if value is True else [one.opts[0], str(value)]
+    return words
 
 
 def _sure_of(admission: Admission, nodes: Sequence[str], cables: Sequence[Pair]) -> str:

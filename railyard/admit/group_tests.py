@@ -162,23 +162,19 @@ class _Search:
         return slow
 
     def _decide(self) -> None:
-        rule, count = self.rule, len(self.nodes) + self._paths()
+        rule = self.rule
+        # All paths are tested, or about two for each node.
+        paths = len({pair.path for pair in self.pairs}) if self.every_path else 2 * len(self.nodes)
+        count = len(self.nodes) + paths
         by_slow = math.log((1 - rule.missed) / rule.disturbed)
         by_fast = math.log(rule.missed / (1 - rule.disturbed))
         named, admitted = math.log(count / rule.false_alarm), math.log(rule.overlooked / count)
-        for part in [part for part in {*self.nodes, *self.fast, *self.slow_pairs} if not self._is_decided(part)]:
+        for part in {*self.nodes, *self.fast, *self.slow_pairs} - self.bad - self.cleared:
             evidence = by_fast * self.fast[part] + by_slow * self._against(part)
             if evidence >= named:
                 self.bad.add(part)
             elif evidence <= admitted:
                 self.cleared.add(part)
-
-    def _is_decided(self, part: str) -> bool:
-        return part in self.bad or part in self.cleared
-
-    def _paths(self) -> int:
-        """Return how many paths are tested: all, or about two for each node."""
-        return len({pair.path for pair in self.pairs}) if self.every_path else 2 * len(self.nodes)
 
     def _against(self, part: str) -> int:
         """Return the slow readings that count against a node or a path."""

@@ -100,17 +100,14 @@ class Launcher:
             return {pairs[0]: None}
         middle = len(pairs) // 2
         if not self.has_answer and len(pairs) >= FEWEST_HALVED:
-            self._try_alone((pairs[0], pairs[middle], pairs[-1]))
+            for pair in (pairs[0], pairs[middle], pairs[-1]):
+                problem, rates = self._launched([pair])
+                self.has_answer = rates is not None
+                if self.has_answer:
+                    break
+            else:  # the cause is not a node
+                raise RunError(f"admit: {self.launches} launches, and no pair answers, not even alone: {problem}")
         return self._halved(pairs[:middle]) | self._halved(pairs[middle:])
-
-    def _try_alone(self, pairs: Sequence[Pair]) -> None:
-        """Launch pairs alone until one answers; raise RunError if none does, because then the cause is not a node."""
-        for pair in pairs:
-            problem, rates = self._launched([pair])
-            if rates is not None:
-                self.has_answer = True
-                return
-        raise RunError(f"admit: {self.launches} launches, and no pair answers, not even alone: {problem}")
 
     def _launched(self, pairs: Sequence[Pair]) -> tuple[str, dict[Pair, float | None] | None]:
         """Return the rates, or the problem of a launch that failed; RunError for options that `pt2pt` refuses."""

@@ -7,10 +7,9 @@ job of these nodes alone. Leaves out: when to submit them, and paths between swi
 from __future__ import annotations
 
 import shlex
-import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 
-from railyard.base import host_names
+from railyard.base import host_names, programs
 from railyard.base.errors import RunError, as_seen
 from railyard.placements.hosts.sources import slurm
 
@@ -48,7 +47,7 @@ def _folded(nodes: Sequence[str]) -> str:
 
 def _output(command: Sequence[str]) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = programs.run(command)
     except OSError as error:
         raise RunError(f"{command[0]}: {(error.strerror or '').lower()}; run on a node of Slurm's") from error
     if done.returncode != 0 or not done.stdout.strip():

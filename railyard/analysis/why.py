@@ -17,6 +17,7 @@ from railyard.records.record import Record
 from railyard.records.store import archive
 
 if TYPE_CHECKING:
+    from railyard.analysis.report.causes import Suspect
     from railyard.records.folded.slow import SlowLaunch
 
 
@@ -43,16 +44,19 @@ def why(name: str, root: Path, *, number: int | None, drain: bool, as_json: bool
     if number is not None and not (chosen := read.launches[number - 1]).is_result:
         reasons = "; ".join(chosen.guard.reasons) if chosen.is_void and chosen.guard else chosen.reason
         raise InputError("--launch", "", number, f"a launch with a result; this one has none: {reasons}")
-    launches = [
-        one for one in slow.launches(read, every=number is not None) if number is None or one.launch.index == number - 1
-    ]
+    launches = slow.launches(read, every=number is not None)
+    launches = [one for one in launches if number is None or one.launch.index == number - 1]
     if drain:
         click.echo("\n".join(_drains(read, launches)))
-    elif as_json:
-        noise = _noise(read, root)
-        print_json([_document(one, noise) for one in launches])
+        return
+    from railyard.analysis.report import causes
+
+    noise = _noise(read, root)
+    answered = [(one, causes.suspects(one, noise)) for one in launches]
+    if as_json:
+        print_json([_document(one, suspects) for one, suspects in answered])
     else:
-        click.echo("\n".join(_lines(read, launches, _noise(read, root))))
+        click.echo("\n".join(_lines(read, answered)))
 
 
 def _noise(read: Record, root: Path) -> Record | None:
@@ -68,10 +72,7 @@ def _noise(read: Record, root: Path) -> Record | None:
     return next(iter(archive.iterate([root / latest.path])), None) if latest else None
 
 
-def _document(one: SlowLaunch, noise: Record | None) -> dict[str, object]:
-    from railyard.analysis.report import causes
-
-    answers = causes.suspects(one, noise)
+def _document(one: SlowLaunch, suspects: Sequence[Suspect]) -> dict[str, object]:
     return {
         "launch": one.launch.index,
         "placement": one.launch.placement,
@@ -79,26 +80,29 @@ def _document(one: SlowLaunch, noise: Record | None) -> dict[str, object]:
         "slower_percent": one.percent,
         "of": one.of,
         "events": [dataclasses.asdict(event) for event in one.causes],
-        "explained_by": causes.explained(answers) or None,
-        "suspects": [suspect._asdict() for suspect in answers],
+        "explained_by": _explained(suspects) or None,
+        "suspects": [suspect._asdict() for suspect in suspects],
     }
 
 
-def _lines(read: Record, launches: Sequence[SlowLaunch], noise: Record | None) -> Iterator[str]:
-    from railyard.analysis.report import causes
+def _lines(read: Record, answered: Sequence[tuple[SlowLaunch, Sequence[Suspect]]]) -> Iterator[str]:
     from railyard.records.folded import slow
 
     results = sum(launch.is_result for launch in read.launches)
-    count = sum(one.is_slow for one in launches)
+    count = sum(one.is_slow for one, _ in answered)
     few = f"; none has the {slow.ENOUGH} launches that this takes" if slow.are_few(read) else ""
     counts = f"{count} of {results} launches slower than the others of their combination{few}"
     yield f"{read.case.check} on {read.system.name}: {counts}"
-    for one in launches:
-        launch, answers = one.launch, causes.suspects(one, noise)
-        yield f"\n{launch.placement}, {launch.nic_policy}: {one.text()}"
-        for suspect in answers:
+    for one, suspects in answered:
+        yield f"\n{one.launch.placement}, {one.launch.nic_policy}: {one.text()}"
+        for suspect in suspects:
             yield f"  {suspect.cause:<20} {suspect.answer:<8} {suspect.evidence}"
-        yield f"  explained by: {causes.explained(answers) or 'nothing that was looked at'}"
+        yield f"  explained by: {_explained(suspects) or 'nothing that was looked at'}"
+
+
+def _explained(suspects: Sequence[Suspect]) -> str:
+    """Return the first cause that explains a launch; empty if none does."""
+    return next((suspect.cause for suspect in suspects if suspect.answer == "yes"), "")
 
 
 def _drains(read: Record, launches: Sequence[SlowLaunch]) -> Iterator[str]:

@@ -42,7 +42,10 @@ def try_parser(name: str, output: Path, left: Path | None, sizes: str) -> None:
     NAME is a program that `railyard application list` names, or the file of a check with patterns (FOLDER/NAME.py).
     """
     try:
-        parse = parser_of_check(Path(name)) if name.endswith(".py") else _of_program(name, sizes)
+        if name.endswith(".py"):
+            parse = parser_of_check(Path(name))
+        else:
+            parse = osu.parser(name, _sizes(sizes)) if name in osu.PROGRAMS else launch.parser(name, {})
         texts = [launch.text_of(file) if file else "" for file in (output, left)]
         reading = parse(texts[0], texts[1], output.name)
     except (InputError, RunError):
@@ -67,18 +70,12 @@ def record_rules(name: str, reading: Reading, source: str) -> None:
     benchmark.parse(document, source)
 
 
-def _of_program(name: str, sizes: str) -> Parser:
-    if name in osu.PROGRAMS:
-        return osu.parser(name, _sizes(sizes) if sizes else None)
-    return launch.parser(name, {})
-
-
-def _sizes(text: str) -> list[int]:
-    """Return the numbers of a list; InputError for one that is none."""
+def _sizes(text: str) -> list[int] | None:
+    """Return the numbers of a list, None for an empty one; InputError for a word that is no number."""
     words = [word.strip() for word in text.split(",") if word.strip()]
     if wrong := next((word for word in words if not (word.isascii() and word.isdigit())), ""):
         raise InputError("railyard application try", "--sizes", wrong, "message sizes in bytes, such as 8,1024")
-    return [int(word) for word in words]
+    return [int(word) for word in words] if text else None
 
 
 def parser_of_check(file: Path) -> Parser:
@@ -93,12 +90,8 @@ def parser_of_check(file: Path) -> Parser:
     outputs = [vars(member).get("output") for member in vars(module).values() if isinstance(member, type)]
     all_patterns = [item for item in outputs if isinstance(item, Patterns)]
     if len(all_patterns) != 1:
-        raise InputError(
-            str(file),
-            "output",
-            problem=f"{len(all_patterns)} checks with patterns",
-            valid="one class with `output = Patterns(...)`",
-        )
+        problem = f"{len(all_patterns)} checks with patterns"
+        raise InputError(str(file), "output", problem=problem, valid="one class with `output = Patterns(...)`")
     return patterns.parser(all_patterns[0])
 
 

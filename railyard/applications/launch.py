@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import json
 import traceback
 from collections.abc import Mapping
@@ -32,7 +33,6 @@ from railyard.applications.programs import osu
 from railyard.applications.reading import Parser, Reading, UnreadableError, finite, single
 from railyard.base.errors import InputError
 from railyard.records import benchmark, json_io, units
-from railyard.records.benchmark import Unmeasured
 from railyard.records.json_io import Json
 from railyard.records.store import archive
 
@@ -74,7 +74,10 @@ def read(
     contains the patterns of a program without a parser. An exception in a parser is returned with its file and line.
     """
     try:
-        parse = _parser_of(read_by) if read_by else parser(benchmark, parameters)
+        if read_by and REFRAME in read_by:
+            parse: Parser = functools.partial(by_reframe, read_by[REFRAME])
+        else:
+            parse = patterns.parser(patterns.load(read_by)) if read_by else parser(benchmark, parameters)
         document, fault = _document(folder, stem, benchmark, parameters=parameters, ranks=ranks, parse=parse)
     except InputError as error:
         return str(error)
@@ -82,12 +85,6 @@ def read(
         return broken(benchmark, error)
     archive.write_whole(folder / f"{stem}.json", json.dumps(document), replace=True)
     return fault
-
-
-def _parser_of(read_by: Mapping[str, Json]) -> Parser:
-    if REFRAME in read_by:
-        return of_reframe(read_by[REFRAME])
-    return patterns.parser(patterns.load(read_by))
 
 
 def broken(benchmark: str, error: Exception) -> str:
@@ -112,19 +109,14 @@ def _document(
     check_world(seen, ranks)
     reading = parse(text_of(folder / f"{stem}.out"), text_of(folder / f"{stem}.left"), f"{stem}.out")
     check_threads(reading, seen, parameters.get("threads_per_rank"))
-    profile = _profile(folder, stem, parameters.get("profiled_by"), ranks)
+    profile = Profile(ranks=ranks, series=())
+    if parameters.get("profiled_by") == PROFILER:
+        sends = mpip.load_persistent(folder / f"{stem}.persistent", ranks)
+        profile = mpip.parse(text_of(folder / f"{stem}.mpiP"), f"{stem}.mpiP", sends)
     if parameters.get("counted_by") == torus_counters.COUNTED_BY:
         counted = torus_counters.read(folder / f"{stem}.counted")
         profile = dataclasses.replace(profile, series=[*profile.series, *counted])
     return document(benchmark, reading, seen, ranks=ranks, profile=profile), reading.fault
-
-
-def _profile(folder: Path, stem: str, profiled_by: Json, ranks: int) -> mpip.Profile:
-    """Return the profile of a case's profiler; without series for a case without one."""
-    if profiled_by != PROFILER:
-        return mpip.Profile(ranks=ranks, series=())
-    path = folder / f"{stem}.mpiP"
-    return mpip.parse(text_of(path), path.name, mpip.load_persistent(folder / f"{stem}.persistent", ranks))
 
 
 def text_of(path: Path) -> str:
@@ -153,25 +145,19 @@ def time(text: str, left: str, source: str) -> Reading:
     return Reading(program="any", version="unknown", ranks=None, series=[single(ELAPSED, elapsed_s)])
 
 
-def of_reframe(program: str) -> Parser:
-    """Return a parser of the file that the functions' results are in."""
-
-    def read(text: str, left: str, source: str) -> Reading:
-        del text
-        if not left:
-            raise InputError(
-                source, "", problem="ReFrame did not judge this launch", valid="a job that ReFrame waited for"
-            )
-        judged = json.loads(left)
-        series = [
-            single(units.fom(name, figure["unit"], figure["better"]), figure["value"])
-            for name, figure in judged["figures"].items()
-        ]
-        fault = judged["fault"] or ("" if series else "no performance function of the test gave a number")
-        version = "unknown"
-        return Reading(program=program, version=version, ranks=None, series=series, fault=fault)
-
-    return read
+def by_reframe(program: str, text: str, left: str, source: str) -> Reading:
+    """Return what the functions of a ReFrame test gave for a launch of a program, from the file with their results."""
+    del text
+    if not left:
+        valid = "a job that ReFrame waited for"
+        raise InputError(source, "", problem="ReFrame did not judge this launch", valid=valid)
+    judged = json.loads(left)
+    series = [
+        single(units.fom(name, figure["unit"], figure["better"]), figure["value"])
+        for name, figure in judged["figures"].items()
+    ]
+    fault = judged["fault"] or ("" if series else "no performance function of the test gave a number")
+    return Reading(program=program, version="unknown", ranks=None, series=series, fault=fault)
 
 
 WITNESS = "railyard-witness/1"
@@ -188,12 +174,6 @@ class Witness:
     mpi: Mapping[str, Json]
     ranks: Json
     openmp_threads: int | None = None
-
-    @property
-    def size(self) -> int:
-        """Return the number of ranks of the program's MPI_COMM_WORLD."""
-        ranks: int = self.mpi["ranks"]
-        return ranks
 
 
 def load_witness(path: Path) -> Witness:
@@ -221,6 +201,7 @@ def document(
     if profile and reading.verified:
         series += profile.series
         not_measured += profile.not_measured
+    unmeasured = [{"fom": str(one.fom), "labels": dict(one.labels), "reason": one.reason} for one in not_measured]
     return {
         "format": "railyard-benchmark/3",
         "benchmark": program,
@@ -232,16 +213,17 @@ def document(
         "ranks": witness.ranks,
         "figures": benchmark.figures_json([one.fom for one in series] + [one.fom for one in not_measured]),
         "series": [benchmark.series_json(one) for one in series],
-        **({"not_measured": list(map(_unmeasured, not_measured))} if not_measured else {}),
+        **({"not_measured": unmeasured} if unmeasured else {}),
     }
 
 
 def check_world(witness: Witness, ranks: int) -> None:
     """Raise InputError unless the program's MPI made one world of `ranks` ranks."""
-    if witness.size != ranks:
+    size: int = witness.mpi["ranks"]
+    if size != ranks:
         alone = f"{ranks} worlds of one rank each: the program's MPI does not know what started it"
-        wanted = f"{ranks} ranks" if witness.size > 1 else f"{ranks} ranks in one world; there are {alone}"
-        raise InputError("the witness", "ranks", witness.size, wanted)
+        wanted = f"{ranks} ranks" if size > 1 else f"{ranks} ranks in one world; there are {alone}"
+        raise InputError("the witness", "ranks", size, wanted)
 
 
 def check_threads(reading: Reading, seen: Witness, wanted: Json) -> None:
@@ -252,13 +234,8 @@ def check_threads(reading: Reading, seen: Witness, wanted: Json) -> None:
     if not wanted:
         return
     if seen.openmp_threads == 0 and wanted > 1:
-        raise InputError(
-            reading.program, "threads", 0, f"{wanted}, as were requested; the program is built without OpenMP"
-        )
+        valid = f"{wanted}, as were requested; the program is built without OpenMP"
+        raise InputError(reading.program, "threads", 0, valid)
     for reported in (seen.openmp_threads, reading.parameters.get("threads")):
         if reported not in (None, 0, wanted):
             raise InputError(reading.program, "threads", reported, f"{wanted}, as were requested")
-
-
-def _unmeasured(one: Unmeasured) -> dict[str, Json]:
-    return {"fom": str(one.fom), "labels": dict(one.labels), "reason": one.reason}

@@ -92,14 +92,10 @@ def parse(text: str, source: str, sends: Sends | None = None) -> Profile:
         raise InputError(source, "MPI Time", problem=f"{len(total)} lines of totals", valid="one")
     share = finite(total[0].group(3), source, "MPI%")
     wrong = _wrong_histogram(output)
-    series = [
-        single(SHARE, share),
-        *_shares(output),
-        *_messages(output, sends),
-        *_histogram(SENT, _sent(output, sends)),
-        *(() if wrong else _histogram(COLLECTIVE_TIME, _bins(output, COLLECTIVES))),
-        *(_persistent(sends) if sends else ()),
-    ]
+    series = [single(SHARE, share), *_shares(output), *_messages(output, sends)]
+    series += _histogram(SENT, _sent(output, sends))
+    series += [] if wrong else _histogram(COLLECTIVE_TIME, _bins(output, COLLECTIVES))
+    series += _persistent(sends) if sends else []
     return Profile(
         ranks=len(output.lines(r"@ MPI Task Assignment +: \d+ \S+")),
         series=series,
@@ -269,9 +265,15 @@ def parse_persistent(document: Json, source: str, ranks: int) -> Sends:
     rows = _sends_rows(document, source, "ranks", "rank")
     if [number for number, _ in rows] != list(range(ranks)):
         raise InputError(source, "ranks", problem=f"{len(rows)} ranks", valid=f"ranks 0 to {ranks - 1} in order")
-    classes = _sends_rows(document, source, "sizes", "size_bytes")
+    classes, before = _sends_rows(document, source, "sizes", "size_bytes"), -1
     for index, (largest, amount) in enumerate(classes):
-        _check_class(largest, amount, classes[index - 1][0] if index else -1, f"{source}: sizes[{index}]")
+        place, smallest = f"{source}: sizes[{index}]", (largest + 1) // 2
+        if largest & (largest + 1) or largest <= before:
+            raise InputError(place, "size_bytes", largest, "one less than a power of two, in ascending order")
+        if not amount.messages or not smallest <= amount.size_bytes / amount.messages <= largest:
+            problem = f"{amount.messages} messages of {amount.size_bytes} bytes"
+            raise InputError(place, "bytes", problem=problem, valid=f"messages of {smallest} to {largest} bytes")
+        before = largest
     sends = Sends(ranks=tuple(amount for _, amount in rows), sizes=dict(classes))
     by_size = sum(sends.sizes.values(), Amount())
     if by_size != sends.total:
@@ -286,14 +288,13 @@ def _sends_rows(document: Mapping[str, Json], source: str, name: str, key: str) 
     rows = document.get(name)
     if not isinstance(rows, list):
         raise InputError(source, name, problem="no list", valid=f"a list of objects with {key}, messages, bytes")
-    return [_row(row, key, f"{source}: {name}[{index}]") for index, row in enumerate(rows)]
-
-
-def _row(row: Json, key: str, place: str) -> tuple[int, Amount]:
-    # A class of sizes may end where 64 bits do.
-    number = _whole(row, key, place, 2**64 - 1)
-    messages, size_bytes = _whole(row, "messages", place, MOST), _whole(row, "bytes", place, MOST)
-    return number, Amount(messages=messages, size_bytes=size_bytes)
+    amounts = []
+    for index, row in enumerate(rows):
+        place = f"{source}: {name}[{index}]"
+        number = _whole(row, key, place, 2**64 - 1)  # a class of sizes may end where 64 bits do
+        messages, size_bytes = _whole(row, "messages", place, MOST), _whole(row, "bytes", place, MOST)
+        amounts.append((number, Amount(messages=messages, size_bytes=size_bytes)))
+    return amounts
 
 
 def _whole(row: Json, name: str, place: str, most: int) -> int:
@@ -302,13 +303,3 @@ def _whole(row: Json, name: str, place: str, most: int) -> int:
     if type(number) is not int or not 0 <= number <= most:  # a truth value is an integer for Python
         raise InputError(place, name, number, f"a whole number from 0 to {most:,}")
     return number
-
-
-def _check_class(largest: int, amount: Amount, before: int, place: str) -> None:
-    """Raise InputError unless a class ends below a power of two, is larger than the one before, and holds its bytes."""
-    if largest & (largest + 1) or largest <= before:
-        raise InputError(place, "size_bytes", largest, "one less than a power of two, in ascending order")
-    smallest = (largest + 1) // 2
-    if not amount.messages or not smallest <= amount.size_bytes / amount.messages <= largest:
-        problem = f"{amount.messages} messages of {amount.size_bytes} bytes"
-        raise InputError(place, "bytes", problem=problem, valid=f"messages of {smallest} to {largest} bytes")

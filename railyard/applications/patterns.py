@@ -60,18 +60,16 @@ class Patterns:
         """Raise InputError for patterns that can never give a figure, before anything runs."""
         declared = self.declared()
         if not self.figures:
-            raise InputError(
-                self.program, "figures", problem="none is named", valid="at least one figure of merit, with its pattern"
-            )
+            valid = "at least one figure of merit, with its pattern"
+            raise InputError(self.program, "figures", problem="none is named", valid=valid)
         stems = [fom.stem for fom in declared]
         if twice := next((fom for fom in declared if stems.count(fom.stem) > 1), None):
             same = ", ".join(fom for fom in declared if fom.stem == twice.stem)
             valid = "names that differ before the unit, because the report shows them without it"
             raise InputError(self.program, "figures", same, valid)
         if not self.verified and not self.limits:
-            raise InputError(
-                self.program, "verified, limits", problem="neither is named", valid="a line or a limit of a right run"
-            )
+            valid = "a line or a limit of a right run"
+            raise InputError(self.program, "verified, limits", problem="neither is named", valid=valid)
 
     def declared(self) -> list[Fom]:
         """Return the figures with unit and direction; raises InputError for an unknown one."""
@@ -96,17 +94,13 @@ def parser(patterns: Patterns) -> Parser:
     def parse(text: str, left: str, source: str) -> Reading:
         del left
         output = Output(source=source, text=text)
-        series = [single(fom, _value(output, fom, patterns.figures[fom].pattern)) for fom in patterns.declared()]
-        ranks = output.whole("ranks", patterns.ranks) if patterns.ranks else None
-        parameters = {name: output.token(name, pattern) for name, pattern in patterns.parameters.items()}
-        fault = _fault(patterns, output)
         return Reading(
             program=patterns.program,
             version=patterns.version,
-            ranks=ranks,
-            series=series,
-            fault=fault,
-            parameters=parameters,
+            series=[single(fom, _value(output, fom, patterns.figures[fom].pattern)) for fom in patterns.declared()],
+            ranks=output.whole("ranks", patterns.ranks) if patterns.ranks else None,
+            parameters={name: output.token(name, pattern) for name, pattern in patterns.parameters.items()},
+            fault=_fault(patterns, output),
         )
 
     return parse

@@ -109,7 +109,12 @@ class Output:
 
     def __post_init__(self) -> None:
         """Remove what is not the program's: a byte order mark, carriage returns, labels of launchers."""
-        object.__setattr__(self, "text", unlabelled(self.text.removeprefix("\ufeff").replace("\r\n", "\n")))
+        text = self.text.removeprefix("\ufeff").replace("\r\n", "\n")
+        lines = sum(1 for line in text.split("\n") if line.strip())
+        # Labels that more than half of the lines have, blank ones not counted; a CI service's are outside a launcher's.
+        while lines and 2 * len(_LABEL.findall(text)) > lines:
+            text = _LABEL.sub("", text)
+        object.__setattr__(self, "text", text)
 
     def number(self, name: str, pattern: str) -> Number:
         """Return the finite number in the only line that matches `pattern`, which contains NUMBER once."""
@@ -117,8 +122,7 @@ class Output:
 
     def whole(self, name: str, pattern: str) -> int:
         """Return the whole number in the only line that matches `pattern`, which has one group of digits."""
-        token = self.token(name, pattern)
-        return whole(token, self.source, name)
+        return whole(self.token(name, pattern), self.source, name)
 
     def token(self, name: str, pattern: str) -> str:
         """Return the first group of the only line that `pattern` matches from its start to its end.
@@ -142,17 +146,6 @@ class Output:
         """Return the last line that is not blank, cut to 60 characters."""
         lines = [line.strip() for line in self.text.splitlines() if line.strip()]
         return lines[-1][:60] if lines else "nothing"
-
-
-def unlabelled(text: str) -> str:
-    """Return a text without the labels that more than half of its lines have, blank ones not counted.
-
-    A CI service's are outside a launcher's.
-    """
-    lines = sum(1 for line in text.split("\n") if line.strip())
-    while lines and 2 * len(_LABEL.findall(text)) > lines:
-        text = _LABEL.sub("", text)
-    return text
 
 
 def whole(token: str, source: str, name: str) -> int:

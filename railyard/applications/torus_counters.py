@@ -16,7 +16,6 @@ from railyard.applications.reading import single
 from railyard.base.errors import InputError
 from railyard.records import units
 from railyard.records.benchmark import Series
-from railyard.records.units import Fom
 from railyard.torus.virtual import counters
 from railyard.torus.virtual.counters import CounterReading, LinkCounter
 
@@ -46,27 +45,19 @@ def series(reading: CounterReading) -> list[Series]:
     sent = _by_router((link.target, link.bytes) for link in reading.links if _is(link, HOST, "+"))
     series = [single(INJECTED, _mean(sent)), single(MOST_INJECTED, max(sent.values()))]
     for letter, name in CLASSES.items():
-        for kind, stalls in (("input", _input(reading, letter)), ("output", _output(reading, letter))):
+        # Nanoseconds that packets waited at each router after they had come by links of a class, and for which its
+        # outgoing links were idle because a buffer was full.
+        arrived = [link for link in reading.links if _is(link, letter, "+" if letter == HOST else "")]
+        left = [link for link in reading.links if _is(link, letter, "-" if letter == HOST else "")]
+        for kind, stalls in (
+            ("input", _by_router((link.target, link.input_stall_ns or 0) for link in arrived)),
+            ("output", _by_router((link.source, link.output_stall_ns or 0) for link in left)),
+        ):
             if stalls:
-                series.append(single(_stall(f"mean_{kind}"), _mean(stalls) / 1e3, links=name))
-                series.append(single(_stall(f"most_{kind}"), max(stalls.values()) / 1e3, links=name))
+                for which, value in (("mean", _mean(stalls)), ("most", max(stalls.values()))):
+                    fom = units.fom(f"{which}_{kind}_stall_us", "us", "lower")
+                    series.append(single(fom, value / 1e3, links=name))
     return series
-
-
-def _stall(which: str) -> Fom:
-    return units.fom(f"{which}_stall_us", "us", "lower")
-
-
-def _input(reading: CounterReading, letter: str) -> dict[str, int]:
-    """Return the nanoseconds that packets waited at each router after they had come by links of a class."""
-    arrived = (link for link in reading.links if _is(link, letter, "+" if letter == HOST else ""))
-    return _by_router((link.target, link.input_stall_ns or 0) for link in arrived)
-
-
-def _output(reading: CounterReading, letter: str) -> dict[str, int]:
-    """Return for each router how many nanoseconds its outgoing links of a class were idle because a buffer was full."""
-    left = (link for link in reading.links if _is(link, letter, "-" if letter == HOST else ""))
-    return _by_router((link.source, link.output_stall_ns or 0) for link in left)
 
 
 def _is(link: LinkCounter, letter: str, direction: str) -> bool:

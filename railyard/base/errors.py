@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 from collections.abc import Iterable
-from typing import Any
 
 #: How much alike two words are, of 1, from which on one is taken for a slip of the other.
 _NEAR = 0.7
@@ -16,8 +16,6 @@ MOST_LISTED = 1000
 
 def as_seen(text: str) -> str:
     """Return a text with unprintable characters escaped, so that a name in a file cannot control the terminal."""
-    if text.isprintable():
-        return text
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
     )
@@ -63,13 +61,8 @@ class InputError(ValueError):
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Return how a worker process passes the error to its parent."""
-        return _made, (type(self), self.source, self.field, self.value, self.valid, self.problem)
-
-
-def _made(*parts: Any) -> InputError:
-    kind, source, field, value, valid, problem = parts
-    error: InputError = kind(source, field, value, valid, problem=problem)
-    return error
+        remake = functools.partial(type(self), problem=self.problem)
+        return remake, (self.source, self.field, self.value, self.valid)
 
 
 class RunError(RuntimeError):

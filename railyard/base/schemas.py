@@ -20,6 +20,17 @@ except ImportError:  # Spack has no package of it; the other decides the same, s
 from railyard.base.errors import InputError
 
 _SHOWN_CHARACTERS = 60
+#: Rule of a schema -> what is valid by it, with the rule's value in place of {}.
+_WANTED = {
+    "const": "{}",
+    "type": "{}",
+    "minimum": "at least {}",
+    "exclusiveMinimum": "above {}",
+    "maximum": "at most {}",
+    "minItems": "at least {} items",
+    "uniqueItems": "each item once",
+    "propertyNames": "names of small letters, digits and _",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +110,9 @@ def shown(value: Any) -> Any:
 
 def field_path(path: Iterable[str | int]) -> str:
     """Return a path as text, such as `launches[3].series[0].fom`; a key that is not a plain name is quoted."""
-    parts = [_field_part(part) for part in path]
+    is_plain = re.compile(r"[\w-]{1,60}").fullmatch
+    parts = (f".{part}" if isinstance(part, str) and is_plain(part) else f"[{shown(part)!r}]" for part in path)
     return "".join(parts).removeprefix(".")
-
-
-def _field_part(part: str | int) -> str:
-    if isinstance(part, int):
-        return f"[{part}]"
-    return f".{part}" if re.fullmatch(r"[\w-]{1,60}", part) else f"[{shown(part)!r}]"
 
 
 def _explained(
@@ -131,23 +137,8 @@ def _explained(
 def _wanted_text(rule: str, wanted: Any, schema: Mapping[str, Any]) -> str:
     if "description" in schema and rule in {"pattern", "type", "minLength", "not"}:
         return str(schema["description"])
-    match rule:
-        case "enum":
-            return f"one of {', '.join(map(str, wanted))}"
-        case "const":
-            return str(wanted)
-        case "type":
-            return " or ".join(wanted) if isinstance(wanted, list) else str(wanted)
-        case "minimum":
-            return f"at least {wanted}"
-        case "exclusiveMinimum":
-            return f"above {wanted}"
-        case "maximum":
-            return f"at most {wanted}"
-        case "minItems":
-            return f"at least {wanted} items"
-        case "uniqueItems":
-            return "each item once"
-        case "propertyNames":
-            return "names of small letters, digits and _"
-    return f"{rule} {wanted}"
+    if rule == "enum":
+        return f"one of {', '.join(map(str, wanted))}"
+    if rule == "type" and isinstance(wanted, list):
+        return " or ".join(wanted)
+    return _WANTED.get(rule, f"{rule} {{}}").format(wanted)

@@ -31,6 +31,8 @@ CHANNEL_ADAPTER, IWARP = "1", "4"
 ETHERNET, INFINIBAND, LOOPBACK = "1", "32", "772"
 #: Where a scalable function of a card has its own device below the card's.
 SUBFUNCTION = re.compile(r"\w+\.sf\.\d+")
+#: The port name of the end that a card's switch has of a function.
+FUNCTION_END = re.compile(r"(?:c\d+)?pf\d+(?:(?:vf|sf)\d+)?")
 #: The switch inside Open vSwitch, whose members send for it.
 OPEN_VSWITCH = "ovs-system"
 #: Files or folders below an interface that show what made it, and the word for it.
@@ -56,11 +58,16 @@ class Device:
 
 def devices(sys: Path) -> tuple[Device, ...]:
     """Return every device, those that a job uses first; `sys` is the folder of a node's /sys."""
-    every = [*_adapters(sys), *_slingshot(sys)]
+    every = list(_adapters(sys))
+    for path in folders(sys / "class/cxi"):
+        states = [text(interface / "operstate") for interface in folders(path / "device/net")]
+        is_down = bool(states) and all(state == "down" for state in states)
+        every.append(_device(path, path.name, "slingshot", "link down" if is_down else ""))
     usable = {device.fabric for device in every if not device.why_not}
     if usable & {*FAST}:
         every = [_without(device, "roce", "RoCE beside a faster fabric") for device in every]
-    interfaces = list(_interfaces(sys))
+    bonds = set(_bonds(sys))
+    interfaces = [_device(path, path.name, "ethernet", _why_not(path, bonds)) for path in folders(sys / "class/net")]
     if usable:
         interfaces = [_without(device, "ethernet", "Ethernet beside RDMA") for device in interfaces]
     every += interfaces
@@ -164,21 +171,6 @@ def _node_type(path: Path) -> str:
     return text(path / "node_type").partition(":")[0] or CHANNEL_ADAPTER
 
 
-def _slingshot(sys: Path) -> Iterator[Device]:
-    """Yield the Slingshot adapters; one is down if its interface is."""
-    for path in folders(sys / "class/cxi"):
-        states = [text(interface / "operstate") for interface in folders(path / "device/net")]
-        why_not = "link down" if states and all(state == "down" for state in states) else ""
-        yield _device(path, path.name, "slingshot", why_not)
-
-
-def _interfaces(sys: Path) -> Iterator[Device]:
-    """Yield the interfaces of Ethernet cards and bonds of them."""
-    bonds = set(_bonds(sys))
-    for path in folders(sys / "class/net"):
-        yield _device(path, path.name, "ethernet", _why_not(path, bonds))
-
-
 def _bonds(sys: Path) -> Iterator[str]:
     """Yield the names of bonds and of teams, which are masters of interfaces and switch nothing."""
     for path in folders(sys / "class/net"):
@@ -191,29 +183,22 @@ def _bonds(sys: Path) -> Iterator[str]:
 
 def _why_not(path: Path, bonds: Collection[str]) -> str:
     """Return why an interface is not a NIC of a job; empty for a card with a link, or a bond."""
-    kind, name, master = text(path / "type"), path.name, (path / "master").resolve().name
+    kind, state, device = text(path / "type"), text(path / "operstate"), path / "device"
     maker = next((word for name, word in MADE if (path / name).exists()), "")
-    if maker:
-        return maker
-    if kind == LOOPBACK:
-        return "the loopback"
-    if kind == INFINIBAND:
-        return "IP over InfiniBand"
-    if name == OPEN_VSWITCH or (not (path / "device").exists() and name not in bonds):
-        return "no hardware"
-    if kind not in {ETHERNET, ""}:
-        return "no Ethernet"
-    device = path / "device"
-    if any(re.fullmatch(r"usb\d+", part) for part in device.resolve().parts) or (
-        (device / "subsystem").resolve().name == "usb"
-    ):
-        return "a USB device, such as a management controller's"
-    if master in bonds and master != OPEN_VSWITCH:
-        return f"a member of {master}"
-    if re.fullmatch(r"(?:c\d+)?pf\d+(?:(?:vf|sf)\d+)?", text(path / "phys_port_name")):
-        return "the switch's end of a function"
-    state = text(path / "operstate")
-    return f"link {state}" if state in {"down", "lowerlayerdown", "notpresent"} else ""
+    master = (path / "master").resolve().name
+    by_usb = (*device.resolve().parts, (device / "subsystem").resolve().name)
+    reasons: tuple[tuple[str, object], ...] = (
+        (maker, maker),
+        ("the loopback", kind == LOOPBACK),
+        ("IP over InfiniBand", kind == INFINIBAND),
+        ("no hardware", path.name == OPEN_VSWITCH or (not device.exists() and path.name not in bonds)),
+        ("no Ethernet", kind not in {ETHERNET, ""}),
+        ("a USB device, such as a management controller's", any(re.fullmatch(r"usb\d*", part) for part in by_usb)),
+        (f"a member of {master}", master in bonds and master != OPEN_VSWITCH),
+        ("the switch's end of a function", FUNCTION_END.fullmatch(text(path / "phys_port_name"))),
+        (f"link {state}", state in {"down", "lowerlayerdown", "notpresent"}),
+    )
+    return next((reason for reason, applies in reasons if applies), "")
 
 
 def _device(path: Path, name: str, fabric: str, why_not: str) -> Device:

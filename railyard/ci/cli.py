@@ -10,8 +10,7 @@ import json
 import re
 import shlex
 import subprocess
-from dataclasses import asdict, dataclass
-from enum import StrEnum
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -28,36 +27,8 @@ PINNED = CHECKOUT / ".github/workflows/smoke.yml"
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
 
-class Service(StrEnum):
-    """The CI services for which a workflow can be written."""
-
-    GITHUB = "github"
-    GITLAB = "gitlab"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
-    """What the workflow runs.
-
-    `checks` is a folder of the caller's own checks, and `programs` one of programs that the command `build` makes. Both
-    may be empty, and so may `select`, ReFrame's options that choose checks. `source` and `ref` name railyard's
-    repository and version. With `system`, the jobs go to that system's scheduler from the runner with the label
-    `runner`. Without it, they run on a virtual torus of `topology`.
-    """
-
-    source: str
-    ref: str
-    topology: str
-    checks: str
-    programs: str
-    build: str
-    select: str
-    runner: str
-    system: str
-
-
-def workflow(service: Service, choices: Choices) -> str:
-    """Return the workflow file of a service."""
+def workflow(service: str, choices: Mapping[str, str]) -> str:
+    """Return the workflow file of a service; `choices` has the text of each option of `railyard ci`, without dashes."""
     import jinja2  # here, because the help of `railyard ci` needs no library
 
     environment = jinja2.Environment(
@@ -72,42 +43,39 @@ def workflow(service: Service, choices: Choices) -> str:
         keep_trailing_newline=True,
     )
     environment.filters["json"] = json.dumps
-    return environment.get_template(f"{service}.yml.j2").render(
-        **asdict(choices), pin=_pin, steps=_cluster_steps(choices) if choices.system else _virtual_steps(choices)
-    )
+    steps = _cluster_steps(choices) if choices["system"] else _virtual_steps(choices)
+    return environment.get_template(f"{service}.yml.j2").render(**choices, pin=_pin, steps=steps)
 
 
 def _pin(action: str) -> str:
     """Return an action with its commit and version, as railyard's own workflow uses it."""
-    try:
-        match = re.search(rf"uses: ({action}@[0-9a-f]{{40}}  # \S+)", PINNED.read_text(encoding="utf-8"))
-    except OSError:
-        match = None
+    ours = PINNED.read_text(encoding="utf-8") if PINNED.exists() else ""
+    match = re.search(rf"uses: ({action}@[0-9a-f]{{40}}  # \S+)", ours)
     if match is None:
         raise InputError(str(PINNED), "", problem=f"no commit of {action}", valid="a checkout of railyard")
     return match[1]
 
 
-def _virtual_steps(choices: Choices) -> list[str]:
-    folders = {"CHECKS": choices.checks, "PROGRAMS": choices.programs}
+def _virtual_steps(choices: Mapping[str, str]) -> list[str]:
+    folders = {"CHECKS": choices["checks"], "PROGRAMS": choices["programs"]}
     optional = "".join(f' {name}="$CI_PROJECT_DIR/{folder}"' for name, folder in folders.items() if folder)
-    select = f" SELECT={shlex.quote(choices.select)}" if choices.select else ""
+    select = f" SELECT={shlex.quote(choices['select'])}" if choices["select"] else ""
     return [
-        *([choices.build] if choices.programs else []),
+        *([choices["build"]] if choices["programs"] else []),
         'case "$CI_COMMIT_MESSAGE" in *"[accept]"*) export ACCEPT=true ;; esac',
-        f"make -C railyard smoke TOPOLOGY={choices.topology} RAILYARD_RATE_SCALE={RATE_SCALE} LAUNCHES=6"
+        f"make -C railyard smoke TOPOLOGY={choices['topology']} RAILYARD_RATE_SCALE={RATE_SCALE} LAUNCHES=6"
         f' BASELINE="$CI_PROJECT_DIR/baseline"{optional}{select}',
         "rm -rf baseline && cp -r railyard/baseline baseline",
     ]
 
 
-def _cluster_steps(choices: Choices) -> list[str]:
-    checks = f" -c ../{choices.checks}" if choices.checks else ""
+def _cluster_steps(choices: Mapping[str, str]) -> list[str]:
+    checks, system = f" -c ../{choices['checks']}" if choices["checks"] else "", choices["system"]
     return [
         "cd railyard && make setup",
-        f"tools/measure results/{choices.system} -C reframe.yml -C ../mine.yml"
-        f" --system {choices.system} -c checks{checks} {choices.select or '-t smoke'} -S launches=6 -r",
-        f".venv/bin/railyard report --quiet -o report.html results/{choices.system}",
+        f"tools/measure results/{system} -C reframe.yml -C ../mine.yml"
+        f" --system {system} -c checks{checks} {choices['select'] or '-t smoke'} -S launches=6 -r",
+        f".venv/bin/railyard report --quiet -o report.html results/{system}",
     ]
 
 
@@ -117,7 +85,7 @@ OF_WORDS = frozenset({"build", "select"})
 
 
 @click.command(epilog=example("railyard ci github > .github/workflows/railyard.yml"))
-@click.argument("service", type=click.Choice([str(service) for service in Service]))
+@click.argument("service", type=click.Choice(["github", "gitlab"]))
 @option("--source", "Repository of railyard, as OWNER/NAME.  [default: the remote of this checkout]", default="")
 @option("--ref", "Version of railyard.  [default: this checkout's commit]", default="")
 @option("--topology", "Topology of the virtual torus.", default="gemini-2x2x2")
@@ -140,8 +108,8 @@ def ci(*, service: str, **texts: str) -> None:
             raise InputError(f"--{name}", "", text, "words of one line")
     if texts["system"] and texts["programs"]:
         raise InputError("--programs", "", texts["programs"], "no --system: on a cluster, checks build their programs")
-    origin = {"ref": texts["ref"] or _commit(), "source": texts["source"] or _repository()}
-    click.echo(workflow(Service(service), Choices(**{**texts, **origin})), nl=False)
+    texts = {**texts, "ref": texts["ref"] or _commit(), "source": texts["source"] or _repository()}
+    click.echo(workflow(service, texts), nl=False)
 
 
 def _repository() -> str:

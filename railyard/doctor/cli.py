@@ -138,21 +138,15 @@ def asked_on_a_node(machine: Machine) -> Machine:
     What srun prints, such as that the step is queued, goes to the user.
     """
     chosen = machine.scheduler.chosen
-    if chosen is None or not {"slurm", "squeue"} & {machine.scheduler.name}:
+    if chosen is None or machine.scheduler.name not in {"slurm", "squeue"}:
         raise RunError("--on-a-node: no Slurm partition here; run: qsub -I, then railyard doctor on the node")
     cluster = [f"--clusters={chosen.cluster}"] if chosen.cluster else []
     options = [*cluster, f"--partition={chosen.name}", *shlex.split(" ".join(machine.access))]
     step = ["srun", *options, "--nodes=1", "--ntasks=1", f"--time={STEP_MIN}", "--mpi=none"]
     print(f"railyard: one step on a node: {shlex.join(step)}", file=sys.stderr, flush=True)
     try:
-        done = subprocess.run(
-            [*step, sys.executable, "-c", SHOW],
-            stdout=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            cwd=CHECKOUT,
-            check=False,
-        )
+        words = [*step, sys.executable, "-c", SHOW]
+        done = subprocess.run(words, stdout=subprocess.PIPE, text=True, errors="replace", cwd=CHECKOUT, check=False)
     except OSError as error:
         raise RunError(f"--on-a-node: srun: {error.strerror}") from error
     if done.returncode:
@@ -160,17 +154,15 @@ def asked_on_a_node(machine: Machine) -> Machine:
         raise RunError(f"--on-a-node: srun ended with status {done.returncode} and the lines above; {advice}")
     try:
         shown = json.loads(done.stdout.splitlines()[-1])
-        nics, notes, node = tuple(Nic(**nic) for nic in shown["nics"]), tuple(shown["notes"]), shown["node"]
+        node = shown["node"]
         return dataclasses.replace(
             machine,
-            nics=nics,
-            nic_notes=notes,
+            nics=tuple(Nic(**nic) for nic in shown["nics"]),
+            nic_notes=tuple(shown["notes"]),
             gpus=len(node["gpus"]),
             nics_of_a_node=True,
             nodes={**machine.nodes, node["host"]: node},
         )
     except (IndexError, KeyError, TypeError, ValueError) as error:
-        raise RunError(
-            f"--on-a-node: the step printed no description of a node: {done.stdout[-80:]!r}; "
-            "run: railyard doctor on a node"
-        ) from error
+        problem = f"the step printed no description of a node: {done.stdout[-80:]!r}"
+        raise RunError(f"--on-a-node: {problem}; run: railyard doctor on a node") from error

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from railyard.doctor.inventory import BUILT_BY, SITE, Machine, Mpi, Nic, Partition, Scheduler
+from railyard.doctor.inventory import BUILT_BY, SITE, Machine, Mpi, Scheduler
 from railyard.jobs.nodes import observed
 from railyard.torus.virtual import lifecycle
 
@@ -55,6 +55,22 @@ HEADER = """\
                    ~ (getenv('RAILYARD_CHECKOUT') or getenv('PWD')) | replace("'", "''") ~ '}}' %}}
 """
 
+#: What each part of a machine enables, or would.
+ENABLES = {
+    "scheduler": "checks on many nodes; without one a job stays on this machine or on a virtual torus",
+    "MPI": "every benchmark; build them with its compiler (benchmarks/README.md)",
+    "srun --mpi": "ranks started by srun: Open MPI by pmix, MPICH by pmi2; otherwise use launcher mpirun",
+    "NICs": "NIC policies where a node has several of a fast fabric",
+    "modules": "the fragment loads what is loaded here; load compiler and MPI before you run doctor",
+    "benchmarks": "every check but those of other programs; make setup builds them with the MPI that is loaded",
+    "virtual torus": "every check on a virtual machine of namespaces (--system vtorus:netns)",
+    "Slurm's daemons": "a Slurm cluster on the virtual torus (torus up --slurm)",
+    "Docker": "nodes as containers (torus up --engine docker)",
+    "SimGrid": "benchmarks on a simulated torus",
+    "Apptainer": "checks from one image on every node",
+    "Spack": "third-party applications, built and pinned",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -66,67 +82,37 @@ class Finding:
     enables: str
 
 
-def findings(machine: Machine) -> Iterator[Finding]:
-    """Yield a finding for every part: scheduler, MPI, NICs, then tools."""
-    scheduler = machine.scheduler
+def findings(machine: Machine) -> list[Finding]:
+    """Return a finding for every part: scheduler, MPI, NICs, then tools."""
+    scheduler, tools = machine.scheduler, machine.tools
     partitions = ", ".join(f"{p.fullname} ({p.nodes} nodes)" for p in scheduler.partitions)
-    yield Finding(
-        "scheduler",
-        scheduler.name != "local",
-        " ".join(filter(None, [scheduler.name, scheduler.version, partitions])),
-        "checks on many nodes; without one a job stays on this machine or on a virtual torus",
-    )
-    mpis = ", ".join(f"{mpi.name} {mpi.version}" for mpi in machine.mpis)
-    yield _part("MPI", mpis, "every benchmark; build them with its compiler (benchmarks/README.md)")
-    yield _part(
-        "srun --mpi",
-        ", ".join(scheduler.pmi),
-        "ranks started by srun: Open MPI by pmix, MPICH by pmi2; otherwise use launcher mpirun",
-    )
-    nics = "; ".join(filter(None, (", ".join(map(_nic, machine.nics)), *machine.nic_notes)))
+    named = " ".join(filter(None, [scheduler.name, scheduler.version, partitions]))
+    nics = [
+        f"{nic.name} ({nic.fabric}{f', NUMA node {nic.numa_node}' if nic.numa_node >= 0 else ''})"
+        for nic in machine.nics
+    ]
     has_several = sum(nic.fabric != "ethernet" for nic in machine.nics) > 1
-    policies = "NIC policies" if has_several else "NIC policies where a node has several of a fast fabric"
-    yield Finding("NICs", bool(machine.nics), nics, policies)
-    yield Finding(
-        "modules",
-        bool(machine.modules),
-        " ".join(machine.modules) or machine.modules_system,
-        "the fragment loads what is loaded here; load compiler and MPI before you run doctor",
-    )
-    yield _part(
-        "benchmarks",
-        ", ".join(f"build/benchmarks-{name}" for name in machine.built),
-        "every check but those of other programs; make setup builds them with the MPI that is loaded",
-    )
-    yield _virtual_torus(machine)
-    tools = machine.tools
-    yield _part("Slurm's daemons", tools["slurmctld"], "a Slurm cluster on the virtual torus (torus up --slurm)")
-    yield _part("Docker", tools["docker"], "nodes as containers (torus up --engine docker)")
-    yield _part("SimGrid", tools["simgrid"], "benchmarks on a simulated torus")
-    other = f"{tools['singularity']}, which checks do not use" if tools["singularity"] else ""
-    one_image = "checks from one image on every node"
-    yield Finding("Apptainer", bool(tools["apptainer"]), tools["apptainer"] or other, one_image)
-    yield _part("Spack", tools["spack"], "third-party applications, built and pinned")
-
-
-def _part(part: str, version: str, enables: str) -> Finding:
-    return Finding(part, bool(version), version, enables)
-
-
-def _virtual_torus(machine: Machine) -> Finding:
     may = machine.is_root or machine.user_namespaces
     who = "root" if machine.is_root else "user namespaces" if may else "no permission for namespaces"
-    return Finding(
-        "virtual torus",
-        may and bool(machine.tools["ip"]),
-        who if machine.tools["ip"] else "no ip (iproute2)",
-        "every check on a virtual machine of namespaces (--system vtorus:netns)",
-    )
-
-
-def _nic(nic: Nic) -> str:
-    numa = f", NUMA node {nic.numa_node}" if nic.numa_node >= 0 else ""
-    return f"{nic.name} ({nic.fabric}{numa})"
+    other = f"{tools['singularity']}, which checks do not use" if tools["singularity"] else ""
+    mpis = ", ".join(f"{mpi.name} {mpi.version}" for mpi in machine.mpis)
+    modules, built = " ".join(machine.modules), ", ".join(f"build/benchmarks-{name}" for name in machine.built)
+    rows: list[tuple[str, object, str]] = [
+        ("scheduler", scheduler.name != "local", named),
+        ("MPI", mpis, mpis),
+        ("srun --mpi", scheduler.pmi, ", ".join(scheduler.pmi)),
+        ("NICs", machine.nics, "; ".join(filter(None, (", ".join(nics), *machine.nic_notes)))),
+        ("modules", modules, modules or machine.modules_system),
+        ("benchmarks", built, built),
+        ("virtual torus", may and tools["ip"], who if tools["ip"] else "no ip (iproute2)"),
+        ("Slurm's daemons", tools["slurmctld"], tools["slurmctld"]),
+        ("Docker", tools["docker"], tools["docker"]),
+        ("SimGrid", tools["simgrid"], tools["simgrid"]),
+        ("Apptainer", tools["apptainer"], tools["apptainer"] or other),
+        ("Spack", tools["spack"], tools["spack"]),
+    ]
+    enables = ENABLES | ({"NICs": "NIC policies"} if has_several else {})
+    return [Finding(part, bool(there), text, enables[part]) for part, there, text in rows]
 
 
 def system_name(machine: Machine) -> str:
@@ -156,9 +142,9 @@ def fragment(machine: Machine, *further: Machine) -> str:
     others = [p.fullname for p in machine.scheduler.partitions if p.fullname not in names]
     more = f"# Other partitions (--partition NAME): {', '.join(others)}.\n" if others else ""
     more += "".join(map(_gpu_lines, machines))
-    more += "".join(
-        f"# {_partition_name(one)}: emulated, because {why}.\n" for one in machines if (why := _emulated(one))
-    )
+    for one in machines:
+        if why := observed.emulated(one.nodes):
+            more += f"# {_partition_name(one)}: emulated, because {why}.\n"
     return HEADER.format(hostname=machine.hostname, name=name) + more + text
 
 
@@ -177,9 +163,12 @@ def _gpu_lines(machine: Machine) -> str:
 def _partition(machine: Machine, mpis: Sequence[Mpi]) -> dict[str, Any]:
     scheduler, chosen = machine.scheduler, machine.scheduler.chosen
     name = _partition_name(machine)
-    access = [*(_access(scheduler, chosen) if chosen else ()), *machine.access]
+    access = [option.format(name=chosen.name) for option in ACCESS.get(scheduler.name, ())] if chosen else []
+    cluster = [f"--clusters={chosen.cluster}"] if chosen and chosen.cluster else []
+    access = [*cluster, *access, *machine.access]
     nodes = min(chosen.nodes or DEFAULT_NODES, DEFAULT_NODES) if chosen else 1
-    extras: dict[str, Any] = {"origin": "emulated" if _emulated(machine) else "measured", "nodes": nodes}
+    origin = "emulated" if observed.emulated(machine.nodes) else "measured"
+    extras: dict[str, Any] = {"origin": origin, "nodes": nodes}
     before = [f'export PATH="{CHECKOUT}/.venv/bin:$PATH"']
     if torus := observed.torus_named(machine.nodes):
         extras |= {"cluster": torus, "topology": str(lifecycle.RUN / torus / "topology.yml"), "names_nodes": True}
@@ -194,17 +183,13 @@ def _partition(machine: Machine, mpis: Sequence[Mpi]) -> dict[str, Any]:
         "scheduler": SCHEDULERS.get(scheduler.name, scheduler.name),
         "launcher": _launcher(scheduler, mpis),
         **({"access": access} if access else {}),
-        "environs": [_environment_name(mpi.name) for mpi in mpis],
+        "environs": [f"{mpi.name}-here" for mpi in mpis],  # names that reframe.yml does not use already
         "max_jobs": 1 if scheduler.name in {"local", *SCHEDULERS} else 4,
         "time_limit": TIME_LIMIT,
         "features": ["torus"],
         "extras": extras,
         "prepare_cmds": before,
     }
-
-
-def _emulated(machine: Machine) -> str:
-    return observed.emulated(machine.nodes)
 
 
 def unbuilt(machine: Machine) -> Iterator[str]:
@@ -229,11 +214,6 @@ def _launcher(scheduler: Scheduler, mpis: Sequence[Mpi]) -> str:
     return LAUNCHERS.get(scheduler.name, "mpirun") if by_srun else "mpirun"
 
 
-def _access(scheduler: Scheduler, chosen: Partition) -> list[str]:
-    cluster = [f"--clusters={chosen.cluster}"] if chosen.cluster else []
-    return [*cluster, *(option.format(name=chosen.name) for option in ACCESS.get(scheduler.name, ()))]
-
-
 def _environment(machine: Machine, mpi: Mpi, system: str) -> dict[str, Any]:
     fabrics = {nic.fabric for nic in machine.devices}
     by_fabric = [STACKS[f] for f in sorted(fabrics & STACKS.keys(), reverse=True)][:1]
@@ -248,15 +228,10 @@ def _environment(machine: Machine, mpi: Mpi, system: str) -> dict[str, Any]:
     if (pmi := PMI.get(mpi.name)) in machine.scheduler.pmi:
         variables.append(["SLURM_MPI_TYPE", str(pmi)])
     return {
-        "name": _environment_name(mpi.name),
+        "name": f"{mpi.name}-here",
         "target_systems": [system],
         **({"modules": list(machine.modules)} if machine.modules and machine.modules_system else {}),
         "cc": mpi.compiler,
         "features": ["mpi", *dict.fromkeys([*launched, *library, *stack])] if mpi.name != "none" else [],
         "env_vars": variables,
     }
-
-
-def _environment_name(mpi: str) -> str:
-    """Return a name for an environment that reframe.yml does not use already."""
-    return f"{mpi}-here"

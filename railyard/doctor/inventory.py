@@ -157,10 +157,10 @@ def look(root: Path = SYS, environment: Mapping[str, str] = os.environ) -> Machi
         gpus=len(here["gpus"]),
         modules=tuple(name for name in environment.get("LOADEDMODULES", "").split(":") if name),
         modules_system=modules_system(environment),
-        built=tuple(sorted(path.parent.parent.name.removeprefix("benchmarks-") for path in built_benchmarks())),
+        built=tuple(sorted(path.parts[-3].removeprefix("benchmarks-") for path in BUILD.glob("benchmarks-*/bin/halo"))),
         tools={name: find(environment) for name, find in TOOLS.items()},
         is_root=os.geteuid() == 0,
-        user_namespaces=_succeeds(["unshare", "--user", "--map-root-user", "--net", "true"]),
+        user_namespaces=_ended_well(["unshare", "--user", "--map-root-user", "--net", "true"]) is not None,
     )
 
 
@@ -181,20 +181,17 @@ def modules_system(environment: Mapping[str, str]) -> str:
     return "envmod" if environment.get("MODULES_CMD") or environment.get("MODULESHOME") else ""
 
 
-def built_benchmarks() -> list[Path]:
-    """Return the benchmarks that are built in the checkout, one program for each MPI."""
-    return list(BUILD.glob("benchmarks-*/bin/halo"))
-
-
 def scheduler() -> Scheduler:
     """Return the first scheduler whose command is on the PATH and works; `local` if there is none."""
     if partitions := _output(["sinfo", "--noheader", "--format", "%P %D"]):
+        cluster = re.search(r"^ClusterName\s*=\s*(\S+)", _output(["scontrol", "show", "config"]), re.M)
+        plugins = re.findall(r"^\s*(\w+)\s*$", _output(["srun", "--mpi=list"]), re.M)  # one per line after a heading
         return Scheduler(
-            name="slurm" if _succeeds(["sacct", "--noheader"]) else "squeue",
+            name="squeue" if _ended_well(["sacct", "--noheader"]) is None else "slurm",
             version=_first(["sinfo", "--version"]).removeprefix("slurm "),
             partitions=_partitions(partitions),
-            pmi=_pmi(),
-            cluster=_cluster(),
+            pmi=tuple(word for word in plugins if word != "none"),
+            cluster=cluster[1] if cluster else "",
         )
     for name, command, sign in OTHERS:
         if shutil.which(command[0]) and re.search(sign, answer := _output(command), re.IGNORECASE):
@@ -225,12 +222,6 @@ def _pbs(version: str) -> Scheduler:
         cluster=server[1] if server else "",
         has_pals="pals" in Path(shutil.which("mpiexec") or "").resolve().parts,
     )
-
-
-def _cluster() -> str:
-    """Return Slurm's name of the cluster, which is the same on each login node; empty without Slurm."""
-    match = re.search(r"^ClusterName\s*=\s*(\S+)", _output(["scontrol", "show", "config"]), re.M)
-    return match[1] if match else ""
 
 
 def nics(root: Path) -> tuple[Nic, ...]:
@@ -266,19 +257,12 @@ def _partitions(text: str) -> tuple[Partition, ...]:
     )
 
 
-def _pmi() -> tuple[str, ...]:
-    """Return the values of `srun --mpi`, which Slurm lists one per line after a heading."""
-    answer = _output(["srun", "--mpi=list"])
-    return tuple(word for word in re.findall(r"^\s*(\w+)\s*$", answer, re.M) if word != "none")
-
-
 def _mpis(environment: Mapping[str, str]) -> list[Mpi]:
     if version := environment.get("CRAY_MPICH_VERSION"):
         return [Mpi(name="cray-mpich", version=version, compiler="cc")]
     by_name: dict[str, Mpi] = {}
     for wrapper in filter(shutil.which, WRAPPERS):
-        mpi = _identified(wrapper, environment)
-        if mpi is not None:
+        if mpi := _identified(wrapper, environment):
             by_name.setdefault(mpi.name, mpi)
     return list(by_name.values())
 
@@ -324,9 +308,9 @@ SIGNS = (
 )
 
 
-#: Tool -> how it is found.
+#: Tool -> how it is found. Apptainer is the one that checks use.
 TOOLS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
-    "apptainer": lambda _: _apptainer(),
+    "apptainer": lambda _: _first([program, "--version"]) if (program := apptainer.program()) else "",
     "singularity": lambda _: _first(["singularity", "--version"]),
     "docker": lambda _: _first(["docker", "version", "--format", "{{.Server.Version}}"]),
     "spack": lambda environment: _first(["spack", "--version"]) or environment.get("SPACK_ROOT", ""),
@@ -337,12 +321,6 @@ TOOLS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
 }
 
 
-def _apptainer() -> str:
-    """Return the version of the Apptainer that checks use; empty where they find none."""
-    program = apptainer.program()
-    return _first([program, "--version"]) if program else ""
-
-
 def _first(command: list[str]) -> str:
     return next(iter(_output(command).splitlines()), "").strip()
 
@@ -351,10 +329,6 @@ def _output(command: list[str]) -> str:
     """Return the output of a command; empty if it is missing, fails, or takes too long."""
     done = _ended_well(command)
     return done.stdout + (done.stderr if "--mpi=list" in command else "") if done else ""
-
-
-def _succeeds(command: list[str]) -> bool:
-    return _ended_well(command) is not None
 
 
 def _ended_well(command: list[str]) -> subprocess.CompletedProcess[str] | None:

@@ -51,7 +51,7 @@ LEFT_OVER_S = 60
 @option("--grid", "Grid of the program's ranks, AxB or AxBxC.  [default: the most cubic one]")
 @option("--ranks-per-node", "Ranks of a node.", COUNT, 1)
 @option("--launches", "Launches of each placement.", COUNT, 6)
-@option("--torus", "Topology of the virtual torus.", default="gemini-4x4x4")
+@option("--torus", "Topology of the virtual torus, a name or a file.", default="gemini-4x4x4")
 @option(
     "--rate-scale",
     "Rates of the virtual torus over those of the machine; smaller for a program that computes more than it "
@@ -132,7 +132,8 @@ def fit(
     click.echo(
         f"2. predict: if only links took time; steps, one after the other: {len(phases)}; simulated: all at once"
     )
-    rows = fitting.predicted(captured, sent, [whole.on_wire(phase) for phase in phases])
+    network = run.network()
+    rows = fitting.predicted(captured, sent, [whole.on_wire(phase) for phase in phases], network)
     click.echo("\n".join(fitting.table(rows)))
     document: dict[str, Any] = {"predicted": {row.name: asdict(row) for row in rows}}
     if (line := fitting.no_gain(rows)) and not (measure or others):
@@ -165,7 +166,7 @@ def fit(
         click.echo(f"use {name}, the launcher's own order: no other is shown to be faster")
         return
     stem = "fitted" if name == fitting.FITTED else name
-    _write_for_launcher(output, launchers.render(launcher, fitting.placed(name, measured, sent), stem=stem))
+    _write_for_launcher(output, launchers.render(launcher, fitting.placed(name, measured, sent, network), stem=stem))
 
 
 def _write_document(output: Path, document: Mapping[str, Any]) -> None:
@@ -285,6 +286,11 @@ class _Runs:
         if not files:
             raise RunError(f"{stage}: no {ending} of a launch; was the program started without MPI?")
         return files[0]
+
+    def network(self) -> str:
+        """Return the name or the file of the topology on which the jobs ran; empty where the system names none."""
+        (file,) = (self.output / "capture").rglob(submitted.FILE)
+        return submitted.read(file.parent).site.topology
 
     def evidence(self, stage: str) -> dict[int, dict[str, Any]]:
         """Return what the virtual torus counted in each launch of a stage; empty on a cluster."""

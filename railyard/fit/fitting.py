@@ -56,26 +56,29 @@ class Predicted:
     simulated_s: float | None = None
 
 
-def granted(record: Record) -> Allocation:
-    """Return the nodes of a record's job on their topology; InputError where no topology is known."""
+def granted(record: Record, file: str = "") -> Allocation:
+    """Return the nodes of a record's job on their topology; InputError where no topology is known.
+
+    `file` is that of a topology of one's own: a record has its name alone.
+    """
     request, nodes = record.case.topology, record.case.allocation["nodes"]
     if request is None or any(node["coordinate"] is None for node in nodes):
         valid = "a machine whose nodes have known coordinates (docs/cluster.md)"
         raise InputError(record.source, "topology", problem="the nodes have no coordinates", valid=valid)
     at = {str(node["name"]): tuple(node["coordinate"]) for node in nodes}
-    topology = naming.named(catalog.load(request.name), at, record.source)
+    topology = naming.named(catalog.load(file or request.name), at, record.source)
     index = {node.name: number for number, node in enumerate(topology.nodes)}
     return scheduled(topology, np.array([index[name] for name in at], dtype=np.int64))
 
 
-def placed(name: str, record: Record, sent: Traffic) -> Placement:
+def placed(name: str, record: Record, sent: Traffic, file: str = "") -> Placement:
     """Return a placement on the nodes of a record's job, made as there; InputError where they do not allow it."""
     case = record.case
     grid, per_node = case.grid or (sent.ranks,), case.ranks_per_node or 1
-    return place(name, granted(record), grid, ranks_per_node=per_node, seed=case.seed, traffic=sent)
+    return place(name, granted(record, file), grid, ranks_per_node=per_node, seed=case.seed, traffic=sent)
 
 
-def predicted(record: Record, sent: Traffic, steps: Sequence[Traffic] = ()) -> list[Predicted]:
+def predicted(record: Record, sent: Traffic, steps: Sequence[Traffic] = (), file: str = "") -> list[Predicted]:
     """Return the default, every other order that the job's nodes allow, and the fitted placement, fastest first.
 
     `steps` is the same traffic divided into what each step sends; the fitted placement is searched for the whole.
@@ -87,7 +90,7 @@ def predicted(record: Record, sent: Traffic, steps: Sequence[Traffic] = ()) -> l
         # Others may not be possible: custom, where the grid does not match the block; by-group.
         expected = () if name == DEFAULT else (InputError,)
         with contextlib.suppress(*expected):
-            placement = placed(name, record, sent)
+            placement = placed(name, record, sent, file)
             if name == FITTED or placement.nodes not in [one.nodes for one in placements.values()]:
                 placements[name] = placement
     topology = placements[DEFAULT].allocation.topology

@@ -33,9 +33,9 @@ from typing import Any
 
 from railyard.base.errors import InputError
 from railyard.base.parent import end_with, on_signals
+from railyard.jobs import schedule
 from railyard.jobs.nodes import leftovers
 from railyard.jobs.roles import PROGRAM, Role
-from railyard.jobs.schedule import ASSIGNMENTS
 from railyard.records.store import archive
 from railyard.torus.virtual import counters, lifecycle
 from railyard.torus.virtual import launch as torus_launch
@@ -54,6 +54,8 @@ VOID_STATUS = 75
 
 #: Returns the bytes of all NICs since its last call; None if they are not counted.
 Count = Callable[[], list[dict[str, Any]] | None]
+#: A program's fields in the launch's file `.roles`, after its name, role and exit status.
+REPORTED = ("begun_s", "ready_s", "ended_s", "starts", "forced")
 
 
 class _VoidError(Exception):
@@ -85,16 +87,8 @@ class Program:
 
     def document(self) -> dict[str, Any]:
         """Return its entry in the launch's file `.roles`."""
-        return {
-            "name": self.name,
-            "role": self.role,
-            "exit_status": self.status,
-            "begun_s": self.begun_s,
-            "ready_s": self.ready_s,
-            "ended_s": self.ended_s,
-            "starts": self.starts,
-            "forced": self.forced,
-        }
+        own = {"name": self.name, "role": self.role, "exit_status": self.status}
+        return own | {name: getattr(self, name) for name in REPORTED}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -134,12 +128,13 @@ def read(folder: Path, stem: str, companions: Sequence[tuple[str, str]], victim:
         name, _, command = text.partition("=")
         if not name or not command.strip() or name in {program.name for program in programs}:
             raise InputError("launch-roles", f"--{option}", text, "NAME=COMMAND, each name once")
-        words, environment = taken_apart(command)
+        before, words = schedule.apart(command)
+        environment = dict(word.split("=", 1) for word in shlex.split(before))
         programs.append(
             Program(
                 name=name,
                 role=Role.COPY if option == Role.COPY else Role.CONGESTOR,
-                command=words,
+                command=shlex.split(words),
                 # The launch's limit is the measured programs'; congestors end with them.
                 environment=environment if option == Role.COPY else {**environment, LIMIT: ""},
                 ready=folder / f"{stem}.{name}.ready" if option == Role.CONGESTOR else None,
@@ -147,26 +142,18 @@ def read(folder: Path, stem: str, companions: Sequence[tuple[str, str]], victim:
             )
         )
     if not programs:
-        raise InputError(
-            "launch-roles", "", problem="no companion of the victim", valid="--congestor, --program or --copy"
-        )
+        valid = "--congestor, --program or --copy"
+        raise InputError("launch-roles", "", problem="no companion of the victim", valid=valid)
     main = Program(name="victim", role="victim", command=victim, environment={})
     return Launch(folder=folder, stem=stem, victim=main, companions=programs)
-
-
-def taken_apart(command: str) -> tuple[list[str], dict[str, str]]:
-    """Return a command's words and the variables that it sets before them."""
-    match = ASSIGNMENTS.match(command)
-    before = match[0] if match else ""
-    variables = dict(word.split("=", 1) for word in shlex.split(before))
-    return shlex.split(command[len(before) :]), variables
 
 
 def run(make: Callable[[], Launch]) -> int:
     """Run all programs of a launch, write the file `.roles`, and return the victim's exit status, or `VOID_STATUS`.
 
     On a virtual torus a launch that is void only because the machine was busy is run again. `make` builds a fresh
-    `Launch` for each attempt.
+    `Launch` for each attempt. After a failure the ranks that it left on any node are ended. That ends the counters of
+    the torus's guard, too, so it comes after the guard has read them.
     """
     name = os.environ.get("RAILYARD_TORUS", "")
     torus = lifecycle.read(name) if name else None
@@ -177,32 +164,43 @@ def run(make: Callable[[], Launch]) -> int:
         return _run(tried[-1], count)
 
     def on_torus(granted: VirtualTorus) -> int:
-        return once(_counter(granted))
+        readings = [counters.read(granted.name, granted.topology, granted.parts)]
+
+        def since() -> list[dict[str, Any]]:
+            readings.append(counters.read(granted.name, granted.topology, granted.parts))
+            return list(counters.difference(readings[-1], readings[-2]).nics(granted.topology))
+
+        return once(since)
 
     status = torus_launch.run_as_one(torus, on_torus) if torus else once(lambda: None)
-    _finish(tried[-1])
+    launch = tried[-1]
+    if any(program.forced for program in launch.everyone) or launch.reasons:
+        leftovers.end_on_all_nodes(launch.folder, launch.stem, os.environ)
+    document = {
+        "format": FORMAT,
+        "reasons": launch.reasons,
+        "victim": launch.victim.document(),
+        "roles": [program.document() for program in launch.companions],
+        "nics": launch.counted,
+    }
+    archive.write_whole(launch.folder / f"{launch.stem}.roles", json.dumps(document), replace=True)
+    for reason in launch.reasons:
+        print(f"railyard: {reason}", file=sys.stderr, flush=True)
     return status
-
-
-def _counter(torus: VirtualTorus) -> Count:
-    """Return a function that gives the bytes of all NICs of a torus since its last call."""
-    before = counters.read(torus.name, torus.topology, torus.parts)
-
-    def since() -> list[dict[str, Any]]:
-        nonlocal before
-        now = counters.read(torus.name, torus.topology, torus.parts)
-        counted = counters.difference(now, before)
-        before = now
-        return list(counted.nics(torus.topology))
-
-    return since
 
 
 def _run(launch: Launch, count: Count) -> int:
     for program in launch.companions:
         (launch.folder / f"{launch.stem}.{program.name}.ready").unlink(missing_ok=True)
     launch.stop.unlink(missing_ok=True)
-    with on_signals(lambda *_: _end(launch)):
+
+    def end(*_: object) -> None:
+        """End the victim; all other programs then end before this process does."""
+        launch.is_ending = True
+        if launch.victim.child and launch.victim.status is None:
+            launch.victim.child.terminate()
+
+    with on_signals(end):
         try:
             _measure(launch, count)
         except _VoidError as why:
@@ -215,32 +213,25 @@ def _run(launch: Launch, count: Count) -> int:
             for program in launch.congestors
             if program.status and not program.again
         ]
-    return VOID_STATUS if launch.reasons else _status(launch)
-
-
-def _finish(launch: Launch) -> None:
-    """Write the file `.roles` of a launch; after a failure, first end the ranks that it left on any node.
-
-    Ending them ends the counters of the torus's guard, too, so this runs after the guard has read them.
-    """
-    if any(program.forced for program in launch.everyone) or launch.reasons:
-        leftovers.end_on_all_nodes(launch.folder, launch.stem, os.environ)
-    _write(launch)
-    for reason in launch.reasons:
-        print(f"railyard: {reason}", file=sys.stderr, flush=True)
-
-
-def _status(launch: Launch) -> int:
-    """Return the victim's exit status, or that of the first copy that failed."""
-    of_copies = [program.status or 0 for program in launch.companions if program.role == Role.COPY]
-    return next((status for status in [launch.victim.status or 0, *of_copies] if status), 0)
+    if launch.reasons:
+        return VOID_STATUS
+    copies = [program for program in launch.companions if program.role == Role.COPY]
+    return next((program.status for program in (launch.victim, *copies) if program.status), 0)
 
 
 def _measure(launch: Launch, count: Count) -> None:
     """Run the victim under the load of all congestors; raises _VoidError if one of them fails or ends."""
     for program in launch.congestors:
         _start(launch, program)
-    _wait_for_load(launch)
+    until = _now() + READY_S
+    while waiting := [program for program in launch.congestors if program.ready_s is None]:
+        for program in waiting:
+            if program.ready is None or program.ready.exists():
+                program.ready_s = _now()
+        _check_load(launch, "before its load was there")
+        if _now() > until:
+            raise _VoidError(f"void: congestor {waiting[0].name} was not ready after {READY_S:.0f} s")
+        time.sleep(LOOK_S)
     count()
     for program in launch.companions:
         if program.role == Role.COPY:
@@ -261,42 +252,24 @@ def _start(launch: Launch, program: Program) -> None:
     own = launch.folder / f"{launch.stem}.{program.name}"
     how = "ab" if program.starts else "wb"
     with contextlib.ExitStack() as files:
-        written = (
-            {}
-            if program is launch.victim
-            else {
-                "stdout": files.enter_context(Path(f"{own}.out").open(how)),
-                "stderr": files.enter_context(Path(f"{own}.err").open(how)),
-            }
-        )
+        out, err = None, None
+        if program is not launch.victim:
+            out, err = (files.enter_context(Path(f"{own}.{ending}").open(how)) for ending in ("out", "err"))
         try:
             program.child = subprocess.Popen(
                 list(program.command),
                 cwd=launch.folder,
                 env={**os.environ, **program.environment},
                 stdin=subprocess.DEVNULL,
-                stdout=written.get("stdout"),
-                stderr=written.get("stderr"),
+                stdout=out,
+                stderr=err,
                 preexec_fn=functools.partial(end_with, os.getpid(), signal.SIGTERM),
             )
         except OSError as error:
-            raise _VoidError(
-                f"void: {program.name} cannot be started: {program.command[0]}: {error.strerror}"
-            ) from error
+            why = f"{program.command[0]}: {error.strerror}"
+            raise _VoidError(f"void: {program.name} cannot be started: {why}") from error
     program.begun_s = _now() if program.begun_s is None else program.begun_s
     program.starts += 1
-
-
-def _wait_for_load(launch: Launch) -> None:
-    until = _now() + READY_S
-    while waiting := [program for program in launch.congestors if program.ready_s is None]:
-        for program in waiting:
-            if program.ready is None or program.ready.exists():
-                program.ready_s = _now()
-        _check_load(launch, "before its load was there")
-        if _now() > until:
-            raise _VoidError(f"void: congestor {waiting[0].name} was not ready after {READY_S:.0f} s")
-        time.sleep(LOOK_S)
 
 
 def _check_load(launch: Launch, when: str) -> None:
@@ -310,10 +283,8 @@ def _check_load(launch: Launch, when: str) -> None:
             if launch.victim.ended_s is None:
                 _start(launch, program)
             continue
-        after = _now() - (program.begun_s or _now())
-        raise _VoidError(
-            f"void: congestor {program.name} ended with status {program.status} after {after:.1f} s, {when}"
-        )
+        after = f"after {_now() - (program.begun_s or _now()):.1f} s, {when}"
+        raise _VoidError(f"void: congestor {program.name} ended with status {program.status} {after}")
 
 
 def _end_all(launch: Launch) -> None:
@@ -341,24 +312,6 @@ def _wait(running: Sequence[Program], seconds: float) -> None:
     for program in running:
         if program.status is not None and program.ended_s is None:
             program.ended_s = _now()
-
-
-def _end(launch: Launch) -> None:
-    """End the victim; all other programs then end before this process does."""
-    launch.is_ending = True
-    if launch.victim.child and launch.victim.status is None:
-        launch.victim.child.terminate()
-
-
-def _write(launch: Launch) -> None:
-    document = {
-        "format": FORMAT,
-        "reasons": launch.reasons,
-        "victim": launch.victim.document(),
-        "roles": [program.document() for program in launch.companions],
-        "nics": launch.counted,
-    }
-    archive.write_whole(launch.folder / f"{launch.stem}.roles", json.dumps(document), replace=True)
 
 
 def _now() -> float:

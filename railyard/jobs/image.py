@@ -12,15 +12,14 @@ import functools
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from railyard.base.errors import InputError
 from railyard.records import image_engines
-from railyard.records.image_engines.base import OFI_OF_INTEL, Bound, ImageEngine
+from railyard.records.image_engines.base import OFI_OF_INTEL, Bound
 from railyard.records.record import Software
 
 #: Environments' features -> what an image's label calls that MPI.
@@ -38,14 +37,6 @@ MPI_LABEL = "railyard.mpi"
 #: Labels of the packages of Spack in an image, and of images that railyard's own definitions make.
 SPEC_LABEL = "railyard.spec."
 SOURCES_LABEL = "railyard.sources"
-BLOCK_BYTES = 1 << 20
-
-
-class Model(StrEnum):
-    """Whose MPI is in the image: its own, or the machine's in its place."""
-
-    HYBRID = "hybrid"
-    BIND = "bind"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,36 +81,22 @@ def carried(file: Path, host_mpi: str, features: Sequence[str]) -> Carried:
     engine.check(file)
     status = file.stat()
     labels = engine.labels(file)
-    model = Model.BIND if host_mpi else Model.HYBRID
-    bound = _bound(Path(host_mpi).expanduser().resolve()) if host_mpi else None
-    if bound is None:
-        _check_mpi(file, labels, features)
-    else:
-        _check_bound(bound.folder, file, labels, features)
+    bound = _bound(Path(host_mpi).expanduser().resolve(), file, labels, features) if host_mpi else None
+    has, wants = labels.get(MPI_LABEL, ""), [FAMILIES[name] for name in features if name in FAMILIES]
+    if bound is None and has and wants and not has.startswith(wants[0]):
+        valid = f"an image with {wants[0]}, whose launcher the environment has, or -S host_mpi=FOLDER"
+        raise InputError(file.name, f"label {MPI_LABEL}", has, valid)
     digest, size_bytes = (_tree if file.is_dir() else _sha256)(str(file), status.st_size, status.st_mtime_ns)
+    is_usual = engine.name == image_engines.DEFAULT  # whose field has another form, because older records have it
     provenance = {
         "file": file.name,
         "sha256": digest,
         "size_bytes": size_bytes,
-        "mpi_model": str(model),
-        **_engine_and_version(engine),
+        "mpi_model": "bind" if host_mpi else "hybrid",
+        **({engine.name: engine.version()} if is_usual else {"engine": f"{engine.name} {engine.version()}"}),
         "labels": dict(labels),
     }
     return Carried(command=engine.command(file, bound), provenance=provenance)
-
-
-def _engine_and_version(engine: ImageEngine) -> dict[str, str]:
-    """Return the engine's fields in the record; those of Apptainer have another form, because older records have it."""
-    if engine.name == image_engines.DEFAULT:
-        return {engine.name: engine.version()}
-    return {"engine": f"{engine.name} {engine.version()}"}
-
-
-def _bound(folder: Path) -> Bound:
-    """Return the machine's MPI as it is bound into an image."""
-    if not any((folder / "lib").glob("libmpi*.so*")):
-        raise InputError("host_mpi", "", str(folder), "a folder with lib/libmpi*.so (containers/host-mpi gather)")
-    return Bound(folder=folder, has_ofi=(folder / OFI_OF_INTEL).is_dir(), has_pmix=(folder / "pmix").is_dir())
 
 
 def need_packages(image: Carried, packages: Sequence[str]) -> None:
@@ -137,20 +114,15 @@ def need_packages(image: Carried, packages: Sequence[str]) -> None:
             raise InputError("image", "", image.provenance["file"], valid)
 
 
-def _check_mpi(file: Path, labels: Mapping[str, str], features: Sequence[str]) -> None:
-    """Raise InputError for an image whose label names another MPI than the environment's."""
-    has, wants = labels.get(MPI_LABEL, ""), [FAMILIES[name] for name in features if name in FAMILIES]
-    if has and wants and not has.startswith(wants[0]):
-        valid = f"an image with {wants[0]}, whose launcher the environment has, or -S host_mpi=FOLDER"
-        raise InputError(file.name, f"label {MPI_LABEL}", has, valid)
+def _bound(folder: Path, file: Path, labels: Mapping[str, str], features: Sequence[str]) -> Bound:
+    """Return the machine's MPI in a folder as it is bound into the image `file`.
 
-
-def _check_bound(folder: Path, file: Path, labels: Mapping[str, str], features: Sequence[str]) -> None:
-    """Raise InputError for a folder with another MPI than the launcher's, or of another family than the image's.
-
-    Ranks of another series end in MPI_Init; the libraries have the series in their names.
+    Raises InputError for a folder without an MPI, with another than the launcher's, or of another family than the
+    image's. Ranks of another series end in MPI_Init; the libraries have the series in their names.
     """
     names = [path.name for path in (folder / "lib").glob("lib*.so*")]
+    if not any(name.startswith("libmpi") for name in names):
+        raise InputError("host_mpi", "", str(folder), "a folder with lib/libmpi*.so (containers/host-mpi gather)")
     mpi = next((mpi for mpi, library in LIBRARIES if any(name.startswith(library) for name in names)), "")
     wants, has = next((name for name in features if name in SERIES), ""), labels.get(MPI_LABEL, "")
     if mpi and wants and not mpi.startswith(SERIES[wants]):
@@ -158,16 +130,14 @@ def _check_bound(folder: Path, file: Path, labels: Mapping[str, str], features: 
         raise InputError("host_mpi", "", f"{folder} has {mpi}", valid)
     if mpi and has and not any(mpi.startswith(one) and has.startswith(one) for one in set(FAMILIES.values())):
         raise InputError("host_mpi", "", f"{folder} has {mpi}", f"the family of {file.name}, which has {has}")
+    return Bound(folder=folder, has_ofi=(folder / OFI_OF_INTEL).is_dir(), has_pmix=(folder / "pmix").is_dir())
 
 
 @functools.cache
 def _sha256(file: str, size_bytes: int, time_ns: int) -> tuple[str, int]:
     """Return the sha256 and the bytes of a file; cached as long as its size and its time stay the same."""
-    digest = hashlib.sha256()
     with Path(file).open("rb") as image:
-        while block := image.read(BLOCK_BYTES):
-            digest.update(block)
-    return digest.hexdigest(), size_bytes
+        return hashlib.file_digest(image, "sha256").hexdigest(), size_bytes
 
 
 @functools.cache
@@ -176,8 +146,16 @@ def _tree(folder: str, size_bytes: int, time_ns: int) -> tuple[str, int]:
 
     Files that only their owner may read are left out, so that the sum is the same for every user.
     """
+    paths: list[Path] = []  # links, and files that every user may read, in folders that every user may enter
+    for parent, folders, files in os.walk(folder):
+        inside = [Path(parent, name) for name in folders]
+        folders[:] = [path.name for path in inside if not path.is_symlink() and path.stat().st_mode & stat.S_IXOTH]
+        paths += [path for path in inside if path.is_symlink()]
+        for path in (Path(parent, name) for name in files):
+            if path.is_symlink() or (path.is_file() and path.stat().st_mode & stat.S_IROTH):
+                paths.append(path)
     digest, total = hashlib.sha256(), 0
-    for path in sorted(_open_to_all(Path(folder))):
+    for path in sorted(paths):
         name = str(path.relative_to(folder))
         if path.is_symlink():
             digest.update(f"link {name} {path.readlink()}\n".encode())
@@ -188,18 +166,3 @@ def _tree(folder: str, size_bytes: int, time_ns: int) -> tuple[str, int]:
             digest.update(f"{kind} {name} {sum_of}\n".encode())
             total += size
     return digest.hexdigest(), total
-
-
-def _open_to_all(folder: Path) -> Iterator[Path]:
-    """Yield links, and files that every user may read, in folders that every user may enter."""
-    for parent, folders, files in os.walk(folder):
-        inside = [Path(parent, name) for name in folders]
-        folders[:] = [path.name for path in inside if not path.is_symlink() and _has(path, stat.S_IXOTH)]
-        yield from (path for path in inside if path.is_symlink())
-        for path in (Path(parent, name) for name in files):
-            if path.is_symlink() or (path.is_file() and _has(path, stat.S_IROTH)):
-                yield path
-
-
-def _has(path: Path, bit: int) -> bool:
-    return bool(path.stat().st_mode & bit)

@@ -8,6 +8,7 @@ runs again, before its stage directory is emptied.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import platform
 import sys
@@ -26,6 +27,8 @@ from railyard.records import assemble
 #: How a user measures in another folder; `railyard fit` has a command of its own.
 ELSEWHERE = "reframe --prefix ANOTHER-FOLDER ..."
 
+MOST_PATH_BYTES = 4096
+
 _open: dict[Path, Callable[[], str]] = {}
 
 
@@ -41,8 +44,12 @@ def session() -> str:
 
 
 def submitted(folder: Path, state: Callable[[], str]) -> None:
-    """List the job of a stage directory as submitted; `state()` returns the scheduler's name of its state."""
-    stagedir.reserve(folder)
+    """List the job of a stage directory as submitted; `state()` returns the scheduler's name of its state.
+
+    The bytes that the note of its record's path needs are reserved before launches can fill the disk. Without the note
+    the record would be made a second time.
+    """
+    (folder / "recorded").write_text(" " * MOST_PATH_BYTES)
     _open[folder] = state
 
 
@@ -65,13 +72,12 @@ def keep_left_behind(folders: Iterable[Path]) -> None:
     Those of this very ReFrame are left alone. Raises RunError for one that another ReFrame or a running job uses.
     """
     for folder in folders:
-        if _is_own(folder):
-            continue
+        with contextlib.suppress(InputError):
+            if dict(read(folder).owner) == owner():
+                continue
         if reason := in_use(folder):
-            raise RunError(
-                f"stage directory {folder}: {reason}; expected one that is not in use; wait until it has ended, "
-                f"or run: {ELSEWHERE}"
-            )
+            remedy = f"expected one that is not in use; wait until it has ended, or run: {ELSEWHERE}"
+            raise RunError(f"stage directory {folder}: {reason}; {remedy}")
         if stagedir.record_path(folder) is None:
             _keep(folder, "ReFrame was killed")
 
@@ -106,11 +112,3 @@ def is_waited_for(folder: Path) -> bool:
         return False
     here = process["host"] == platform.node()
     return bool(here and process["started"] and parent.started(process["pid"]) == process["started"])
-
-
-def _is_own(folder: Path) -> bool:
-    """Return whether this process submitted the job."""
-    try:
-        return dict(read(folder).owner) == owner()
-    except InputError:
-        return False

@@ -96,15 +96,20 @@ def render(
     if launcher.nic_by_host:
         return _simulated(placed, chosen, rendered, file_name(policy))
     kinds = node_kinds.among(kinds, {node.name for node in placed.nodes})
-    hosts = [_host_of(placed, devices, kind) for kind in kinds] or [host(placed, devices, None, by_script=by_script)]
+    hosts, binders, variables = [], [], launchers.variables("local_rank")
+    binder = lines.binder(stem, placed.binding, by_script=by_script)
+    for kind in kinds:
+        with node_kinds.naming(kind):
+            hosts.append(host(placed, devices, kind.layout))
+            if binder:
+                binders.append(node_layout.binder(kind.layout, per_node, placed.binding, variables))
+    hosts = hosts or [host(placed, devices, None, by_script=by_script)]
     own = [stating.settings(stated)] * len(hosts) if stated else []
     settings = own or [_settings(placed, chosen, features, node) for node in hosts]
     _same_on_all(chosen, settings, hosts, kinds)
     wrapper = lines.wrapper(policy, settings[0])
-    binder = lines.binder(stem, placed.binding, by_script=by_script)
     scripts = node_kinds.one_script(wrapper, [setting.wrapper() for setting in settings], kinds) if wrapper else {}
-    if binder and kinds:
-        scripts |= node_kinds.one_script(binder, [_binder(placed, kind) for kind in kinds], kinds)
+    scripts |= node_kinds.one_script(binder, binders, kinds) if binders else {}
     return Combination(
         line=dataclasses.replace(
             lines.line(
@@ -121,18 +126,6 @@ def render(
         files={**rendered.files, **libraries.files(choice, shape, library)},
         scripts=scripts,
     )
-
-
-def _binder(placed: Placement, kind: NodeKind) -> str:
-    """Return the script that binds each rank of a node of one kind."""
-    variables = launchers.variables("local_rank")
-    with node_kinds.naming(kind):
-        return node_layout.binder(kind.layout, placed.ranks_per_node, placed.binding, variables)
-
-
-def _host_of(placed: Placement, devices: Sequence[str] | None, kind: NodeKind) -> policies.Host:
-    with node_kinds.naming(kind):
-        return host(placed, devices, kind.layout)
 
 
 def _same_on_all(
@@ -202,13 +195,3 @@ def _simulated(placed: Placement, policy: policies.ChosenPolicy, rendered: Rende
     command = tuple(after if word == before else word for word in rendered.command)
     text = "".join(f"{host}\n" for host in hosts)
     return Combination(line=LaunchLine(environment={}, words=command), files={**files, after: text}, scripts={})
-
-
-def assigned_nics(policy: str, on: policies.Host) -> list[list[str]]:
-    """Return the names of the NICs assigned to each local rank; empty if the library decides."""
-    return [[on.nics[nic] for nic in own] for own in policies.assign(policies.parse(policy, len(on.nics)), on)]
-
-
-def assigned_gpus(policy: str, on: policies.Host) -> list[str]:
-    """Return the GPU assigned to each local rank; empty for a policy without GPUs."""
-    return list(policies.gpus(policies.parse(policy, len(on.nics)), on))

@@ -89,6 +89,8 @@ def _role(
     status = result.get("exit_status")
     unread = convert(stem, len(hosts)) if is_copy and status == 0 else ""
     output, fault = _output(folder, stem) if not planned["again"] else (None, "")
+    by_ranks = Counted.read(folder.path / f"{stem}.nics")
+    arguments = folder.job.site.devices, list(dict.fromkeys(hosts)), folder.placed.own_names
     verdict, moved = assemble.judge_placement(hosts, output)
     failed = "" if status == 0 or planned["again"] else f"exit status {status}"
     wrong = "its data are wrong" if output and output.verified is False else ""
@@ -110,7 +112,7 @@ def _role(
         "figures": list(output.figures.values()) if output else [],
         "series": list(output.series_json) if output else [],
         "reported": {k: output.parameters[k] for k in REPORTED if output and k in output.parameters},
-        "nics": of_hosts(nics, hosts) if nics is not None else _counted_by_ranks(folder, stem, hosts),
+        "nics": of_hosts(nics, hosts) if nics is not None or not by_ranks else by_ranks.nics(*arguments)[0],
     }
 
 
@@ -130,14 +132,6 @@ def _output(folder: JobFolder, stem: str) -> tuple[Benchmark | None, str]:
         return None, str(error).replace(str(path), path.name)
 
 
-def _counted_by_ranks(folder: JobFolder, stem: str, hosts: Sequence[str]) -> Nics | None:
-    """Return the bytes of a companion's NICs that its ranks wrote."""
-    by_ranks = Counted.read(folder.path / f"{stem}.nics")
-    if by_ranks is None:
-        return None
-    return by_ranks.nics(folder.job.site.devices, list(dict.fromkeys(hosts)), folder.placed.own_names)[0]
-
-
 def counted(evidence: Mapping[str, Any]) -> Nics | None:
     """Return the NIC bytes in a launch's evidence; None if it has none, as on a real machine."""
     rows = evidence.get("nics")
@@ -154,28 +148,22 @@ def of_hosts(nics: Nics | None, hosts: Sequence[str]) -> Nics | None:
 
 def _unproved(role: Json, victim_bytes: int) -> str:
     """Return why a companion's load is not proved; empty where it is."""
-    if role["role"] == Role.COPY:
-        return _not_at_once(role, victim_bytes)
-    if role["nics"] is None:
+    sent = None if role["nics"] is None else sum(role["nics"].tx_bytes)
+    if role["role"] == Role.COPY:  # one whose bytes nothing counted is believed
+        if sent is None or sent >= LEAST_OF_COPY * victim_bytes:
+            return ""
+        return f"the NICs of {role['name']} sent {sent} bytes while the first copy sent {victim_bytes}: not at once"
+    if sent is None:
         return f"nothing counted the NICs of congestor {role['name']}"
-    sent = sum(role["nics"].tx_bytes)
     least = max(1.0, LEAST_ROUNDS * role["reported"].get("round_bytes", 0))
     if sent >= least:
         return ""
     return f"the NICs of congestor {role['name']} sent {sent} bytes while the victim ran, less than {least:.0f}"
 
 
-def _not_at_once(role: Json, victim_bytes: int) -> str:
-    """Return why a copy did not run at the same time as the victim; empty if it did, or if no bytes were counted."""
-    sent = None if role["nics"] is None else sum(role["nics"].tx_bytes)
-    if sent is None or sent >= LEAST_OF_COPY * victim_bytes:
-        return ""
-    return f"the NICs of {role['name']} sent {sent} bytes while the first copy sent {victim_bytes}: not at once"
-
-
-def guard(seen: Mapping[str, Any] | None, companions: Companions | None) -> Mapping[str, Any] | None:
+def guard(seen: Mapping[str, Any] | None, companions: Companions) -> Mapping[str, Any] | None:
     """Return the guard's verdict `seen`, which a load that is not proved makes void; None where no guard watched."""
-    if companions is None or not companions.void:
+    if not companions.void:
         return seen
     word = {**NOT_GUARDED, **(seen or {})}
     earlier_reasons = word["reasons"] if word["verdict"] == Guarded.VOID else []

@@ -8,6 +8,7 @@ passes no options on. Leaves out: whether the scheduler knows switches, and whet
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,37 +30,13 @@ SMOKE = "smoke"
 ORIGINS = ("emulated", "measured", *COMPUTED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
-    """What a partition has: nodes, NICs per node, CPUs per node, routers by dimension; 0 or empty if not known."""
-
-    name: str
-    nodes: int
-    rails: int
-    cpus: int
-    extents: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Constraint:
-    """A scheduler's option with `{}` for the value, the regular expression of values, and its description."""
-
-    option: str
-    form: str
-    valid: str
-
-
-_SLURM = Constraint(
-    option="--switches={}",
-    form=r"[1-9]\d{0,5}(@\d[\d:-]{0,19})?",
-    valid="COUNT or COUNT@TIME, such as 1@30: the most leaf switches, and the minutes to wait for them",
-)
-_PBS = Constraint(
-    option="-l place=group={}",
-    form=r"[A-Za-z]\w{0,63}",
-    valid="the name of a resource that has one value on all nodes of a job, such as switch",
-)
-CONSTRAINTS: Mapping[str, Constraint] = {"slurm": _SLURM, "squeue": _SLURM, "pbs": _PBS}
+_SWITCHES = "COUNT or COUNT@TIME, such as 1@30: the most leaf switches, and the minutes to wait for them"
+_RESOURCE = "the name of a resource that has one value on all nodes of a job, such as switch"
+#: Scheduler -> its option with `{}` for the value, the regular expression of values, and their description.
+CONSTRAINTS: Mapping[str, tuple[str, str, str]] = {
+    **dict.fromkeys(("slurm", "squeue"), ("--switches={}", r"[1-9]\d{0,5}(@\d[\d:-]{0,19})?", _SWITCHES)),
+    "pbs": ("-l place=group={}", r"[A-Za-z]\w{0,63}", _RESOURCE),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,25 +73,20 @@ class Partition(Site):
         """
         constraint = str(extras.get("constraint") or "")
         in_allocation = extras.get("nodes_from") == "environment"
-        image = str(extras.get("image") or "")
+        names = ("topology", "smoke_topology", "coordinates", "image", "launch")
+        programs |= {name: str(extras.get(name) or "") for name in names}
+        engine = "docker" if programs["image"] else DEFAULT
         return cls(
             fullname=fullname,
             scheduler=scheduler,
             origin=_one_of(extras, "origin", "measured", valid=ORIGINS, partition=fullname),
-            engine=_one_of(
-                extras, "engine", "docker" if image else DEFAULT, valid=tuple(engines()), partition=fullname
-            ),
-            topology=str(extras.get("topology") or ""),
-            smoke_topology=str(extras.get("smoke_topology") or ""),
-            coordinates=str(extras.get("coordinates") or ""),
+            engine=_one_of(extras, "engine", engine, valid=tuple(engines()), partition=fullname),
             nodes=int(extras.get("nodes") or 0) or (len(allocated_nodes.names(variables)) if in_allocation else 0),
             names_nodes=bool(extras.get("names_nodes", scheduler == LOCAL and not in_allocation)),
             devices=extras.get("nics"),
-            image=image,
             cluster=extras.get("cluster"),
             in_allocation=in_allocation,
             constraint=option(scheduler, constraint, fullname) if constraint else "",
-            launch=str(extras.get("launch") or ""),
             **programs,
         )
 
@@ -132,11 +104,6 @@ class Partition(Site):
         """Return whether each job has a torus of its own, of the topology that its check names."""
         return self.origin != "measured" and not self.scheduled
 
-    @property
-    def launches_in_turn(self) -> bool:
-        """Return whether railyard's own launchers start the ranks, which wait for other launches on the machine."""
-        return self.makes_torus or self.cluster is not None
-
     def torus_for(self, tags: Collection[str], topology: str) -> str:
         """Return the topology of the torus that a job makes: `topology`, which the check names, or the smoke checks'.
 
@@ -144,14 +111,14 @@ class Partition(Site):
         """
         return self.smoke_topology if not topology and self.makes_torus and SMOKE in tags else topology
 
+    def with_torus(self, topology: str) -> Partition:
+        """Return the partition with the topology of the torus that a job makes: `topology`, or its own if empty."""
+        return dataclasses.replace(self, topology=topology) if topology and self.makes_torus else self
+
     @property
     def is_certain(self) -> bool:
         """Return whether the nodes are known before the job; a placement that they do not allow is then an error."""
         return self.names_nodes and bool(self.topology)
-
-    @property
-    def knows_coordinates(self) -> bool:
-        return bool(self.topology)
 
     @property
     def without_coordinates(self) -> str:
@@ -170,13 +137,20 @@ class Partition(Site):
             return f"{self.fullname} computes its launches: nothing runs there, from an image or not"
         return f"nodes of {self.fullname} are images already ({self.image})" if self.image else ""
 
-    def machine(self, nodes: int, cpus: int) -> Machine:
-        """Return the machine that checks are compared with; `nodes` is the size of a job if no topology gives it."""
-        here = self.known_topology
-        count = len(here.nodes) if here and (self.names_nodes or not nodes) else nodes
-        rails = max(here.rails if here else 1, len(self.devices or []))
-        extents = here.extents if here else ()
-        return Machine(name=self.fullname, nodes=count, rails=rails, cpus=cpus, extents=extents)
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Return the number of routers by dimension; empty if no topology is known."""
+        return self.known_topology.extents if self.known_topology else ()
+
+    @property
+    def rails(self) -> int:
+        """Return the number of NICs per node, at least 1."""
+        return max(self.known_topology.rails if self.known_topology else 1, len(self.devices or []))
+
+    def node_count(self, requested: int) -> int:
+        """Return the number of nodes of a job, of which so many were requested (0: none); 0 if it is not known."""
+        here, count = self.known_topology, requested or self.nodes
+        return len(here.nodes) if here and (self.names_nodes or not count) else count
 
     def missing(self) -> str:
         """Return why no job can run here now, in one line: a missing image or cluster; empty if one can."""
@@ -185,7 +159,11 @@ class Partition(Site):
         if self.cluster is None:
             return ""
         if self.cluster and Path(self.topology).is_file():
-            return _no_jobs(self.cluster)
+            torus = lifecycle.read(self.cluster)
+            if torus is None or torus.containers is None:
+                return ""
+            of_image = f"are containers of {torus.containers.image}, in which a job has no railyard"
+            return f"nodes of the torus {self.cluster} {of_image}; `railyard torus srun` launches there"
         up = "railyard torus up TOPOLOGY --name NAME --slurm"
         if not self.cluster:
             return f"RAILYARD_TORUS names no torus with Slurm; `{up}` makes one (docs/cluster.md)"
@@ -194,13 +172,11 @@ class Partition(Site):
 
 def option(scheduler: str, value: str, partition: str) -> str:
     """Return the scheduler's option for a constraint; InputError for a scheduler without one, or a bad value."""
-    constraint, field = CONSTRAINTS.get(scheduler), f"{partition}: extras.constraint"
-    if constraint is None:
-        valid = f"none with the scheduler {scheduler}; {', '.join(sorted(CONSTRAINTS))} have one"
-        raise InputError("reframe.yml", field, value, valid)
-    if not re.fullmatch(constraint.form, value):
-        raise InputError("reframe.yml", field, value, constraint.valid)
-    return constraint.option.format(value)
+    none = f"none with the scheduler {scheduler}; {', '.join(sorted(CONSTRAINTS))} have one"
+    template, form, valid = CONSTRAINTS.get(scheduler, ("", "", none))
+    if not template or not re.fullmatch(form, value):
+        raise InputError("reframe.yml", f"{partition}: extras.constraint", value, valid)
+    return template.format(value)
 
 
 def _one_of(extras: Mapping[str, Any], name: str, default: str, *, valid: Sequence[str], partition: str) -> str:
@@ -208,14 +184,3 @@ def _one_of(extras: Mapping[str, Any], name: str, default: str, *, valid: Sequen
     if chosen not in valid:
         raise InputError("reframe.yml", f"{partition}: extras.{name}", chosen, ", ".join(valid))
     return chosen
-
-
-def _no_jobs(cluster: str) -> str:
-    """Return why jobs cannot run railyard on a torus's nodes, in one line; empty if they can."""
-    torus = lifecycle.read(cluster)
-    if torus is None or torus.containers is None:
-        return ""
-    return (
-        f"nodes of the torus {cluster} are containers of {torus.containers.image}, in which a job has no railyard; "
-        "`railyard torus srun` launches there"
-    )

@@ -24,7 +24,7 @@ from railyard.jobs.roles import Companion
 from railyard.placements import launchers
 from railyard.placements.launchers import files
 from railyard.placements.linkload.matrix import read_traffic
-from railyard.placements.nics import lines
+from railyard.placements.nics import lines, policies
 from railyard.placements.orders import spec
 from railyard.placements.orders.allocation import Allocation
 from railyard.placements.orders.placement import Placement, place
@@ -64,32 +64,16 @@ class Nodes:
     boots: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Ranks:
-    """The placement of a victim and those of its companions."""
-
-    own: Placement
-    companions: Sequence[roles.Placed] = ()
-
-    def by_stem(self, name: str) -> dict[str, Placement]:
-        """Return the placement of each program by the beginning of its files' names."""
-        return {name: self.own, **{stem(name, one.companion): one.placement for one in self.companions}}
+#: The placement of a victim, and its companions with theirs.
+_Ranks = tuple[Placement, Sequence[tuple[Companion, Placement]]]
 
 
-Combinations = Mapping[tuple[str, str], Combination]
-
-
-def plan_all(job: Submitted, nodes: Nodes) -> Plan:
-    """Return the plan of a job; raises InputError for the first placement that the nodes do not allow."""
-    ranks = {name: _place(job, nodes, name) for name in job.spec.placements}
-    return _planned(job, nodes, ranks, _rendered(job, nodes, ranks), cannot={}, instead={})
-
-
-def plan_what_can(job: Submitted, nodes: Nodes, *, stand_ins: bool = False) -> Plan:
+def plan(job: Submitted, nodes: Nodes, *, is_certain: bool = False, stand_ins: bool = False) -> Plan:
     """Return the plan of the placements that the nodes allow; the reasons for the others are in `cannot`.
 
-    With `stand_ins` the others are rendered, too, because the nodes that the scheduler grants may allow them.
-    InputError is then raised for what the launcher or the stack cannot express.
+    With `is_certain` InputError is raised for the first placement that they do not allow. With `stand_ins` the others
+    are rendered, too, because the nodes that the scheduler grants may allow them. InputError is then raised for what
+    the launcher or the stack cannot express.
     """
     ranks: dict[str, _Ranks] = {}
     rendered: dict[tuple[str, str], Combination] = {}
@@ -103,12 +87,19 @@ def plan_what_can(job: Submitted, nodes: Nodes, *, stand_ins: bool = False) -> P
             rendered |= {} if stand_ins else _rendered(job, nodes, placed)
             ranks |= placed
         except InputError as error:
+            if is_certain:
+                raise
             cannot[name] = str(error)
-    if not stand_ins:
-        return _planned(job, nodes, ranks, rendered, cannot=cannot, instead={})
-    instead = {name: _stand_in(job, nodes.allocation, name) for name in cannot}
-    rendered = _rendered(job, nodes, {**ranks, **instead})
-    return _planned(job, nodes, ranks, rendered, cannot=cannot, instead=instead)
+    either = ranks
+    if stand_ins:
+        either = {**ranks, **{name: _stand_in(job, nodes.allocation, name) for name in cannot}}
+        rendered = _rendered(job, nodes, either)
+    return Plan(
+        placed=_described(job, nodes, ranks, cannot),
+        combinations=rendered,
+        companions={name: [companion for companion, _ in others] for name, (_, others) in either.items()},
+        equal=equal({name: own for name, (own, _) in ranks.items()}),
+    )
 
 
 def _place(job: Submitted, nodes: Nodes, name: str) -> _Ranks:
@@ -119,7 +110,7 @@ def _place(job: Submitted, nodes: Nodes, name: str) -> _Ranks:
     own = nodes.scheduled is not None and spec.parse(name).order.by_launcher
     allocation = nodes.scheduled if nodes.scheduled and own else nodes.allocation
     companions = _companions(job, allocation, name)
-    return _Ranks(_own(job, allocation, name), companions)
+    return _own(job, allocation, name), companions
 
 
 def _own(job: Submitted, allocation: Allocation, name: str) -> Placement:
@@ -130,9 +121,7 @@ def _own(job: Submitted, allocation: Allocation, name: str) -> Placement:
     return place(name, victims, request.grid, ranks_per_node=per_node, seed=seed, traffic=traffic)
 
 
-def _companions(job: Submitted, allocation: Allocation, name: str) -> list[roles.Placed]:
-    if job.roles is None:
-        return []
+def _companions(job: Submitted, allocation: Allocation, name: str) -> list[tuple[Companion, Placement]]:
     request = job.spec
     per_node, seed = request.ranks_per_node, request.seed
     return roles.placed(job.roles, allocation, name, grid=request.grid, ranks_per_node=per_node, seed=seed)
@@ -145,9 +134,9 @@ def _stand_in(job: Submitted, allocation: Allocation, name: str) -> _Ranks:
     """
     own = dataclasses.replace(_own(job, allocation, "plain"), binding=spec.parse(name).binding)
     try:
-        return _Ranks(own, _companions(job, allocation, name))
+        return own, _companions(job, allocation, name)
     except InputError:
-        return _Ranks(own)
+        return own, ()
 
 
 def _rendered(job: Submitted, nodes: Nodes, ranks: Mapping[str, _Ranks]) -> dict[tuple[str, str], Combination]:
@@ -167,29 +156,10 @@ def _rendered(job: Submitted, nodes: Nodes, ranks: Mapping[str, _Ranks]) -> dict
             program=site.wrapper,
             stated=job.spec.nic_settings,
         )
-        for name, one in ranks.items()
-        for beginning, placement in one.by_stem(name).items()
+        for name, (own, others) in ranks.items()
+        for beginning, placement in [(name, own), *((stem(name, one), placement) for one, placement in others)]
         for policy in job.spec.nics
     }
-
-
-def _planned(
-    job: Submitted,
-    nodes: Nodes,
-    ranks: Mapping[str, _Ranks],
-    rendered: Combinations,
-    *,
-    cannot: Mapping[str, str],
-    instead: Mapping[str, _Ranks],
-) -> Plan:
-    return Plan(
-        placed=_described(job, nodes, ranks, cannot),
-        combinations=rendered,
-        companions={
-            name: [companion.companion for companion in one.companions] for name, one in {**ranks, **instead}.items()
-        },
-        equal=equal({name: one.own for name, one in ranks.items()}),
-    )
 
 
 def stem(name: str, companion: Companion) -> str:
@@ -206,17 +176,13 @@ def write_plan(folder: Path, plan: Plan) -> None:
     }
     for (beginning, _), combination in plan.combinations.items():
         if beginning in can:
-            _write(folder, combination)
+            for file, text in {**combination.files, **combination.scripts}.items():
+                (folder / file).write_text(text)
+                if file in combination.scripts:
+                    (folder / file).chmod(0o755)
     for name in plan.placed.hosts:
         mark(folder, name).touch()
     write(folder, plan.placed)
-
-
-def _write(folder: Path, combination: Combination) -> None:
-    for file, text in {**combination.files, **combination.scripts}.items():
-        (folder / file).write_text(text)
-    for file in combination.scripts:
-        (folder / file).chmod(0o755)
 
 
 def mark(folder: Path, placement: str) -> Path:
@@ -237,7 +203,7 @@ def _described(job: Submitted, nodes: Nodes, ranks: Mapping[str, _Ranks], cannot
     """Return where the ranks go, for the record."""
     allocation, coordinates = nodes.allocation, nodes.coordinates
     at = {node.name: node.coordinate for node in allocation.nodes} if coordinates is None else coordinates
-    some = next((one.own for one in ranks.values()), None)
+    some = next((placement for placement, _ in ranks.values()), None)
     own = node_kinds.among(nodes.kinds, {node.name for node in some.nodes}) if some else []
     usual, *others = [_assigned(job, some, kind) for kind in (own or (None,))]
     return Placed(
@@ -250,13 +216,16 @@ def _described(job: Submitted, nodes: Nodes, ranks: Mapping[str, _Ranks], cannot
             ],
         },
         topology=files.described(allocation.topology) if coordinates is None else None,
-        hosts={name: [node.name for node in one.own.nodes] for name, one in ranks.items()},
-        local_ranks={name: one.own.local_ranks.tolist() for name, one in ranks.items()},
+        hosts={name: [node.name for node in placement.nodes] for name, (placement, _) in ranks.items()},
+        local_ranks={name: placement.local_ranks.tolist() for name, (placement, _) in ranks.items()},
         nics=usual.nics,
         gpus=usual.gpus,
         cannot=cannot,
         has_groups=coordinates is None and allocation.topology.has_groups,
-        roles={name: _hosts(one.companions) for name, one in ranks.items()},
+        roles={
+            name: {companion.name: [node.name for node in placement.nodes] for companion, placement in companions}
+            for name, (_, companions) in ranks.items()
+        },
         described=sum(len(kind.names) for kind in nodes.kinds),
         kinds=len(nodes.kinds),
         boots=nodes.boots,
@@ -272,12 +241,12 @@ def _assigned(job: Submitted, some: Placement | None, kind: NodeKind | None) -> 
         return Assigned(nodes=nodes, nics={}, gpus={})
     layout = kind.layout if kind else None
     on = launching.host(some, job.site.devices, layout, by_script=job.site.binds_by_script)
+    chosen = {name: policies.parse(name, len(on.nics)) for name in job.spec.nics}
     return Assigned(
         nodes=nodes,
-        nics={policy: launching.assigned_nics(policy, on) for policy in job.spec.nics},
-        gpus={policy: launching.assigned_gpus(policy, on) for policy in job.spec.nics},
+        nics={
+            name: [[on.nics[nic] for nic in own] for own in policies.assign(policy, on)]
+            for name, policy in chosen.items()
+        },
+        gpus={name: list(policies.gpus(policy, on)) for name, policy in chosen.items()},
     )
-
-
-def _hosts(companions: Sequence[roles.Placed]) -> dict[str, list[str]]:
-    return {one.companion.name: [node.name for node in one.placement.nodes] for one in companions}

@@ -20,6 +20,7 @@ from enum import StrEnum
 from typing import Any
 
 from railyard.base.errors import InputError
+from railyard.jobs.job.spec import JobSpec
 from railyard.placements.orders import division, spec
 from railyard.placements.orders.allocation import Allocation, taken
 from railyard.placements.orders.placement import Placement, place
@@ -69,13 +70,11 @@ class Roles:
         return dataclasses.asdict(self)
 
 
-def chosen(
-    check: str, names: Sequence[str], rule: str, victim_nodes: int, *, on_a_machine: bool, program: str = ""
-) -> Roles:
+def chosen(request: JobSpec, *, on_a_machine: bool) -> Roles:
     """Return the roles of a check; raises InputError for an unknown load or division of the nodes."""
-    division.check(check, rule)
-    loads = {name: _companions(check, name, on_a_machine, program) for name in names}
-    return Roles(rule=rule, victim_nodes=victim_nodes, loads=loads)
+    division.check(request.name, request.split)
+    loads = {name: _companions(request.name, name, on_a_machine, request.load_program) for name in request.loads}
+    return Roles(rule=request.split, victim_nodes=request.victim_nodes, loads=loads)
 
 
 def _companions(check: str, load: str, on_a_machine: bool, program: str) -> list[Companion]:
@@ -91,14 +90,13 @@ def _companions(check: str, load: str, on_a_machine: bool, program: str) -> list
     for part in parts:
         counted[part] = counted.get(part, 0) + 1
         name = part if counted[part] == 1 else f"{part}-{counted[part]}"
-        words = shlex.split(program) if part == PROGRAM else _congestor(part, on_a_machine)
+        if part == PROGRAM:
+            words = shlex.split(program)
+        else:
+            size = PATTERNS[part][0 if on_a_machine else 1]
+            words = ["congestor", "--pattern", part, "--size", f"{size}B", "--limit", "86400"]
         programs.append(Companion(name=name, role=Role.CONGESTOR, program=words, again=part == PROGRAM))
     return programs
-
-
-def _congestor(pattern: str, on_a_machine: bool) -> list[str]:
-    size = PATTERNS[pattern][0 if on_a_machine else 1]
-    return ["congestor", "--pattern", pattern, "--size", f"{size}B", "--limit", "86400"]
 
 
 # ---- nodes ----
@@ -132,26 +130,15 @@ def companions(roles: Roles, allocation: Allocation, load: str) -> list[tuple[Co
     return [(companion, taken(allocation, rest[part])) for companion, part in zip(programs, parts, strict=True)]
 
 
-# ---- placements ----
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
-    """A companion with its ranks on its nodes."""
-
-    companion: Companion
-    placement: Placement
-
-
 def placed(
-    roles: Roles, allocation: Allocation, name: str, *, grid: tuple[int, ...], ranks_per_node: int, seed: int
-) -> list[Placed]:
-    """Return the companions of a placement's load, none without a load.
+    roles: Roles | None, allocation: Allocation, name: str, *, grid: tuple[int, ...], ranks_per_node: int, seed: int
+) -> list[tuple[Companion, Placement]]:
+    """Return the companions of a placement's load, each with its ranks on its nodes; none without a load.
 
     A congestor fills its nodes in plain order. A copy is placed on its nodes as the victim is on its own.
     """
     parsed = spec.parse(name)
-    if not parsed.load:
+    if roles is None or not parsed.load:
         return []
     placed_companions = []
     for companion, nodes in companions(roles, allocation, parsed.load):
@@ -160,7 +147,7 @@ def placed(
         where = place(order, nodes, own, ranks_per_node=ranks_per_node, seed=seed)
         if companion.role is Role.CONGESTOR:
             where = dataclasses.replace(where, binding=parsed.binding)
-        placed_companions.append(Placed(companion=companion, placement=where))
+        placed_companions.append((companion, where))
     return placed_companions
 
 

@@ -32,8 +32,6 @@ _NO_PROGRAMS = (
     *(".hostfile", ".rankfile", ".json", ".witness", ".evidence"),
     *(".ready", ".stop", "coordinates", "links"),
 )
-#: Variables that a command sets for itself, as `launching` quotes them.
-ASSIGNMENTS = re.compile(r"(?:[A-Za-z_]\w*=(?:'[^']*'|[^\s'])*\s+)*")
 
 #: Launch number and whose programs -> what each rank runs.
 Program = Callable[[int, Software], Sequence[str]]
@@ -44,37 +42,28 @@ def launches(job: Submitted, plan: Plan, program: Program) -> list[Planned]:
 
     A placement that the plan's nodes do not allow has launches, too, because the granted nodes may allow it.
     """
-    return [
-        Planned(
-            index=index,
-            placement=kind,
-            nic_policy=policy,
-            software=str(whose),
-            repeat=repeat,
-            command=plan.combinations[kind, policy].command(program(index, whose)),
-            roles=[
-                {
-                    "name": companion.name,
-                    "role": str(companion.role),
-                    "again": companion.again,
-                    "command": plan.combinations[placing.stem(kind, companion), policy].command(
-                        role.program(
-                            companion,
-                            program(index, whose),
-                            f"launch-{index:03d}",
-                            counts_nics=job.site.origin == "measured",
-                        )
-                    ),
-                }
-                for companion in plan.companions[kind]
-            ],
-        )
-        for index, (repeat, kind, policy, whose) in enumerate(
-            launch_order.in_rounds(
-                job.spec.placements, job.spec.nics, job.software, rounds=job.spec.launches, seed=job.spec.seed
+    spec, planned, counts_nics = job.spec, [], job.site.origin == "measured"
+    order = launch_order.in_rounds(spec.placements, spec.nics, job.software, rounds=spec.launches, seed=spec.seed)
+    for index, (repeat, kind, policy, whose) in enumerate(order):
+        own, others = program(index, whose), []
+        for companion in plan.companions[kind]:
+            words = role.program(companion, own, f"launch-{index:03d}", counts_nics=counts_nics)
+            command = plan.combinations[placing.stem(kind, companion), policy].command(words)
+            others.append(
+                {"name": companion.name, "role": str(companion.role), "again": companion.again, "command": command}
+            )
+        planned.append(
+            Planned(
+                index=index,
+                placement=kind,
+                nic_policy=policy,
+                software=str(whose),
+                repeat=repeat,
+                command=plan.combinations[kind, policy].command(own),
+                roles=others,
             )
         )
-    ]
+    return planned
 
 
 def lines(launch: Planned, *, only_if_placed: bool, limit_s: int = 0, of: int = 0, in_turn: bool = False) -> list[str]:
@@ -83,13 +72,22 @@ def lines(launch: Planned, *, only_if_placed: bool, limit_s: int = 0, of: int = 
     The job's output shows that the launch, one `of` so many, has ended (0: it shows nothing).
     With `only_if_placed` they run where its placement could be made (`placing.mark`). A launch that runs longer than
     `limit_s` seconds (0: no limit) is ended, what it left is ended on every node, and the next one begins. With
-    `in_turn` the launcher is railyard's own, which waits for the machine: the limit begins after that wait.
+    `in_turn` the launcher is railyard's own, which waits for the machine: the limit begins after that wait. A launch
+    with companions is started by `railyard launch-roles`.
     """
-    stem = launch.stem
+    stem, command = launch.stem, launch.command
+    if launch.roles:
+        before, words = apart(command)
+        others = [
+            word
+            for role in launch.roles
+            for word in ("--program" if role["again"] else f"--{role['role']}", f"{role['name']}={role['command']}")
+        ]
+        command = f"{before}railyard launch-roles {stem} {shlex.join(others)} -- {words}"
     run = [
         f"export RAILYARD_EVIDENCE={stem}.evidence",
         f"{_READ}; echo {_NOW} > {stem}.begun",
-        f"{limited(with_companions(launch), limit_s, in_turn=in_turn)} > {stem}.out 2> {stem}.err; status=$?",
+        f"{limited(command, limit_s, in_turn=in_turn)} > {stem}.out 2> {stem}.err; status=$?",
         f"{_READ}; echo $status {_NOW} > {stem}.ended",
     ]
     if limit_s:
@@ -115,16 +113,17 @@ def rounds(launches: Sequence[Planned], lines: Callable[[Planned], Sequence[str]
     return words
 
 
-def from_the_first_again(words: Sequence[str]) -> list[str]:
-    """Return the lines of all launches, repeated as long as a launch needs it (`slower`)."""
-    return ["while :; do", *words, "break; done"]
+def rounds_again(
+    launches: Sequence[Planned], lines: Callable[[Planned], Sequence[str]], looks: Collection[int]
+) -> list[str]:
+    """Return the lines of `rounds` on the job's own torus: where load alone made one void, all begin again, slower."""
 
+    def with_a_way_back(launch: Planned) -> list[str]:
+        void = f"[ ${{status:-1}} = 0 ] && grep -qs '\"by_load\": true' {launch.stem}.evidence"
+        up = f"railyard torus up --slower --name $RAILYARD_TORUS --status {TORUS}"
+        return [*lines(launch), f"if {void} && {up}; then rm -rf launch-* {ENOUGH}; continue; fi"]
 
-def slower(launch: Planned) -> str:
-    """Return the line after a launch on the job's own torus: where load alone made it void, all begin again, slower."""
-    void = f"[ ${{status:-1}} = 0 ] && grep -qs '\"by_load\": true' {launch.stem}.evidence"
-    up = f"railyard torus up --slower --name $RAILYARD_TORUS --status {TORUS}"
-    return f"if {void} && {up}; then rm -rf launch-* {ENOUGH}; continue; fi"
+    return ["while :; do", *rounds(launches, with_a_way_back, looks), "break; done"]
 
 
 def files_kept(launch: Planned) -> str:
@@ -170,23 +169,15 @@ def limited(command: str, limit_s: int, *, in_turn: bool = False) -> str:
     """
     if not limit_s or in_turn:
         return f"{LIMIT}={limit_s} {command}" if limit_s else command
-    match = ASSIGNMENTS.match(command)
-    before = match[0] if match else ""
-    return f"{before}timeout --foreground -k 30 {limit_s} {command[len(before) :]}"
+    before, words = apart(command)
+    return f"{before}timeout --foreground -k 30 {limit_s} {words}"
 
 
-def with_companions(launch: Planned) -> str:
-    """Return the command of a launch: its own, or `railyard launch-roles` with it and its companions."""
-    if not launch.roles:
-        return launch.command
-    match = ASSIGNMENTS.match(launch.command)
+def apart(command: str) -> tuple[str, str]:
+    """Return the variables that a command sets for itself, as `launching` quotes them, and what is after them."""
+    match = re.match(r"(?:[A-Za-z_]\w*=(?:'[^']*'|[^\s'])*\s+)*", command)
     before = match[0] if match else ""
-    words = [
-        word
-        for role in launch.roles
-        for word in ("--program" if role["again"] else f"--{role['role']}", f"{role['name']}={role['command']}")
-    ]
-    return f"{before}railyard launch-roles {launch.stem} {shlex.join(words)} -- {launch.command[len(before) :]}"
+    return before, command[len(before) :]
 
 
 def cubic(slots: int) -> list[int]:

@@ -8,6 +8,7 @@ Leaves out the files (`railyard.jobs.job.job_folder` lists and reads them), what
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import sys
@@ -27,8 +28,6 @@ from railyard.records.store import archive, sessions
 from railyard.records.store.entries import SUBJECT
 from railyard.records.store.sessions import Place
 
-MOST_PATH_BYTES = 4096
-
 
 def keep(folder: Path, reason: str = "") -> Record:
     """Make the record of a stage directory, add it to the archive and return it; `record_path` then has its path.
@@ -43,25 +42,12 @@ def keep(folder: Path, reason: str = "") -> Record:
         path = archive.add(record, root)
         if job.id:
             chain.add(job.id, record)
-    _note(folder, path)
-    return record
-
-
-def reserve(folder: Path) -> None:
-    """Reserve the bytes that `recorded` needs, before launches can fill the disk.
-
-    Without the note of its path, the record would be made a second time.
-    """
-    (folder / "recorded").write_text(" " * MOST_PATH_BYTES)
-
-
-def _note(folder: Path, record: Path) -> None:
-    """Write the record's path into the stage directory; a failure is only reported, because the record is safe."""
     try:
         with os.fdopen(os.open(folder / "recorded", os.O_WRONLY | os.O_CREAT, 0o666), "w") as file:
-            file.write(f"{record}\n")
-    except OSError as error:
-        print(f"railyard: {folder} has no note of its record {record}: {error.strerror}", file=sys.stderr)
+            file.write(f"{path}\n")
+    except OSError as error:  # the record is safe
+        print(f"railyard: {folder} has no note of its record {path}: {error.strerror}", file=sys.stderr)
+    return record
 
 
 def record_path(folder: Path) -> Path | None:
@@ -73,16 +59,33 @@ def record_path(folder: Path) -> Path | None:
 
 def first_rounds(folder: Path, count: int) -> Record:
     """Return the record that a running job would have if it ended after its first rounds; writes nothing."""
-    return record_of(job_folder.read(folder).of_rounds(count), provenance.state())
+    left = job_folder.read(folder)
+    return record_of(dataclasses.replace(left, job=left.job.of_rounds(count)), provenance.state())
 
 
 def record_of(left: JobFolder, code: Mapping[str, Any] | None = None, *, place: Place | None = None) -> Record:
     """Return the record of a job: launches with their samples, and missing ones as not measured.
 
     `code` is the code's state and the time. Without it they are those of the first call, which writes them down, so
-    that a second call returns the same record. `place` is the record's position in its session.
+    that a second call returns the same record. `place` is the record's position in its session. The origin is
+    `emulated` in place of `measured` if the nodes reported that they are emulated.
     """
-    job, code = left.job, code or _code_at_the_end(left)
+    job, code = left.job, code or left.ended
+    if not code:
+        code = provenance.state()
+        with contextlib.suppress(OSError, RunError):  # a full disk leaves it unwritten
+            archive.write_whole(left.path / "ended.json", json.dumps(code), replace=True)
+    is_emulated = job.site.origin == Origin.MEASURED and left.torus is not None
+    place = place or Place(number=0, previous=None)
+    run = {
+        "job": job.id,
+        "boot": node.boot_digest(left.boot_id) or None,
+        "written": None if job.written is None else _with_digests(job.written, left.begun_files),
+        "ended": _with_digests(code, left.ended_files),
+        "session": str(job.reframe.get("session", "")),
+        "number": place.number,
+        "previous": place.previous,
+    }
     return assemble.assemble(
         case={
             **job.case(),
@@ -90,18 +93,12 @@ def record_of(left: JobFolder, code: Mapping[str, Any] | None = None, *, place: 
             "allocation": left.placed.allocation or {"order": job.spec.allocation, "seed": None, "nodes": []},
         },
         system=job.site.system,
-        origin=_origin(left),
+        origin=str(Origin.EMULATED) if is_emulated else job.site.origin,
         provenance=_provenance(left, code),
         launches=[launched.run(left, launch) for launch in job.launches],
         created=datetime.fromisoformat(code["time"]),
-        run=_run(left, code, place or Place(number=0, previous=None)) if job.id else None,
+        run=run if job.id else None,
     )
-
-
-def _origin(left: JobFolder) -> str:
-    """Return the declared origin, or `emulated` if it is `measured` and the nodes reported that they are emulated."""
-    is_emulated = left.job.site.origin == Origin.MEASURED and left.torus is not None
-    return str(Origin.EMULATED) if is_emulated else left.job.site.origin
 
 
 def _provenance(left: JobFolder, code: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,30 +132,6 @@ def described_nodes(placed: Placed) -> dict[str, Any]:
     return {"described": placed.described, "kinds": placed.kinds, **boots, **own}
 
 
-def _code_at_the_end(left: JobFolder) -> Mapping[str, Any]:
-    """Return the code's state and the time when the record was first made; a full disk leaves it unwritten."""
-    if left.ended:
-        return left.ended
-    state = provenance.state()
-    with contextlib.suppress(OSError, RunError):
-        archive.write_whole(left.path / "ended.json", json.dumps(state), replace=True)
-    return state
-
-
-def _run(left: JobFolder, code: Mapping[str, Any], place: Place) -> dict[str, Any]:
-    """Return the record's `run`: the code at the job's start and end, and the record's position in its session."""
-    job = left.job
-    return {
-        "job": job.id,
-        "boot": node.boot_digest(left.boot_id) or None,
-        "written": None if job.written is None else _with_digests(job.written, left.begun_files),
-        "ended": _with_digests(code, left.ended_files),
-        "session": str(job.reframe.get("session", "")),
-        "number": place.number,
-        "previous": place.previous,
-    }
-
-
 def _with_digests(state: Mapping[str, Any], sums: job_folder.Sums) -> dict[str, Any]:
     """Return a state of the code with the digests that the job made by sha256sum."""
     return {**state, "files": {**state["files"], **provenance.named_digests(sums)}}
@@ -171,15 +144,12 @@ def fault(record: Record, not_on_these_nodes: Collection[str]) -> str:
     no failure: they are recorded as not measured, with the reason, and the launches of the others decide.
     """
     void = [launch for launch in record.launches if launch.is_void and launch.guard]
-    excused = [
-        launch
-        for launch in record.launches
-        if launch.status is Status.NOT_MEASURED and launch.placement in not_on_these_nodes
-    ]
-    wrong = sum(launch.status is not Status.OK for launch in record.launches) > len(excused)
-    if wrong or not record.launches:
+    bad = [launch for launch in record.launches if launch.status is not Status.OK]
+    if not record.launches or not all(
+        launch.status is Status.NOT_MEASURED and launch.placement in not_on_these_nodes for launch in bad
+    ):
         return record.reason
-    if len(excused) == len(record.launches):
+    if len(bad) == len(record.launches):
         return f"nothing was measured: {record.reason}"
     reasons = "; ".join(void[0].guard.reasons) if void and void[0].guard else ""
     return f"launch {void[0].index} is void: {reasons}" if void else ""

@@ -30,7 +30,7 @@ from railyard.base.json_files import json_object
 from railyard.jobs.job import job_folder
 from railyard.jobs.job.submitted import Planned
 from railyard.records import units
-from railyard.records.units import Better, Fom, Unit
+from railyard.records.units import Better, Fom
 
 #: The figure of a test without a performance variable: the time of its launch, without its wait for other launches.
 WALL_TIME = units.fom("elapsed_s", "s", "lower")
@@ -67,7 +67,9 @@ class Figure:
         stem = stem if stem[:1].isalpha() else f"figure_{stem}"
         unit = suffix(self.unit)
         declared = units.fom(stem if stem.endswith(f"_{unit}") else f"{stem}_{unit}", unit, Better.NEITHER)
-        return units.fom(declared, unit, self.better or _better(declared.unit))
+        measures = declared.unit.measures
+        usual = Better.LOWER if measures == "time" else Better.HIGHER if "rate" in measures else Better.NEITHER
+        return units.fom(declared, unit, self.better or usual)
 
 
 def declared(own: Mapping[str, Figure]) -> dict[str, Fom]:
@@ -83,12 +85,6 @@ def declared(own: Mapping[str, Figure]) -> dict[str, Fom]:
             fom = figure.fom(f"{name} {number}")
         foms[name] = fom
     return foms
-
-
-def _better(unit: Unit) -> Better:
-    if unit.measures == "time":
-        return Better.LOWER
-    return Better.HIGHER if "rate" in unit.measures else Better.NEITHER
 
 
 def suffix(unit: str) -> str:
@@ -111,27 +107,18 @@ def unknown(own: Mapping[str, Figure]) -> list[str]:
 
 def performance_variables(test: Any) -> dict[str, Figure]:
     """Return the performance variables of a test, of either of ReFrame's two forms."""
+    own: dict[str, Figure] = {}
     patterns = getattr(test, "perf_patterns", None) or {}
-    own = {
-        name: Figure(evaluate=expr.evaluate, unit=expr.unit, better=_bounded(_reference(test, name)))
-        for name, expr in test.perf_variables.items()
-    }
-    return own | {
-        name: Figure(
-            evaluate=functools.partial(sn.evaluate, expr),
-            unit=str(entry[3] or "") if len(entry) > 3 else "",
-            better=_bounded(entry),
-        )
-        for name, expr in patterns.items()
-        for entry in [_reference(test, name)]
-    }
-
-
-def _bounded(entry: Sequence[Any]) -> str:
-    """Return the direction of a reference that has a bound on one side alone; empty for any other."""
-    if len(entry) < 3 or (entry[1] is None) == (entry[2] is None):
-        return ""
-    return Better.LOWER if entry[1] is None else Better.HIGHER
+    for name, expr in [*test.perf_variables.items(), *patterns.items()]:
+        entry, better = _reference(test, name), ""
+        if len(entry) > 2 and (entry[1] is None) != (entry[2] is None):  # a bound on one side alone is a direction
+            better = Better.LOWER if entry[1] is None else Better.HIGHER
+        if name in patterns:
+            unit = str(entry[3] or "") if len(entry) > 3 else ""
+            own[name] = Figure(evaluate=functools.partial(sn.evaluate, expr), unit=unit, better=better)
+        else:
+            own[name] = Figure(evaluate=expr.evaluate, unit=expr.unit, better=better)
+    return own
 
 
 def _reference(test: Any, name: str) -> Sequence[Any]:
@@ -190,12 +177,6 @@ def values(test: Any, launch: Planned, figures: Mapping[str, Figure]) -> dict[Fo
     return taken
 
 
-def wall_time(folder: Path, launch: Planned) -> dict[Fom, float]:
-    """Return the time of a launch as the figure of a test that declares none."""
-    elapsed_s = job_folder.launch(folder, launch).elapsed_s
-    return {} if elapsed_s is None else {WALL_TIME: elapsed_s}
-
-
 def write(folder: Path, launch: Planned, why: str, taken: Mapping[Fom, float]) -> None:
     """Write what the functions returned for a launch."""
     figures = {str(fom): {**fom.document(), "value": value} for fom, value in taken.items()}
@@ -215,9 +196,10 @@ def watch(name: str, job: Any, folder: Path, launches: int, *, interval_s: float
         while done < launches and not (job.jobid is not None and job.scheduler.finished(job)):
             time.sleep(pause_s)
             done = len(_files(folder, "ended"))
-            if done < launches and (start := _first_begun(folder)) is not None:
+            begun_s = [path.stat().st_mtime for path in _files(folder, "begun")]
+            if done < launches and begun_s:
                 waited_s = sum(job_folder.waited_s(json_object(path)) for path in _files(folder, "evidence"))
-                text = line(name, done, launches, max(0.0, time.time() - start), waited_s=waited_s)
+                text = line(name, done, launches, max(0.0, time.time() - min(begun_s)), waited_s=waited_s)
                 print(text, file=sys.stderr, flush=True)
 
     thread = threading.Thread(target=report, daemon=True, name=f"progress of {name}")
@@ -243,7 +225,3 @@ def _files(folder: Path, ending: str) -> list[Path]:
     """Return the files of launches, not those of their companions; a job of several MPIs has a folder for each."""
     paths = [*folder.glob(f"launch-*.{ending}"), *folder.glob(f"*/launch-*.{ending}")]
     return [path for path in paths if "." not in path.stem]
-
-
-def _first_begun(folder: Path) -> float | None:
-    return min((path.stat().st_mtime for path in _files(folder, "begun")), default=None)

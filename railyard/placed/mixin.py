@@ -175,7 +175,6 @@ class Placed(_Variables):
     def write_placed_job(self) -> None:
         """Write the files that the launches read, and the lines of the job script; list the job as submitted."""
         self._refuse()
-        self._be_last()
         self._write_job()
         if not self.is_dry_run():
             # A job that times out has a record, too.
@@ -193,11 +192,13 @@ class Placed(_Variables):
         """Evaluate the test's sanity function for each launch; without a good one make the record here, and fail."""
         if self.is_dry_run():
             return
-        self._need_torus()
+        folder = Path(self.stagedir)
+        if job_folder.torus(folder) is None and self.prepared.where.origin == "emulated":
+            interrupted.recorded(folder)
+            raise SanityError(f"the job had no torus: {complaints.first(folder / str(self.job.stderr))}")
         if self._judges_itself():
             self._make_record()
             return
-        folder = Path(self.stagedir)
         self.launch_faults = [
             (launch, figures.fault(self, launch))
             for launch in submitted.read(folder).launches
@@ -235,10 +236,10 @@ class Placed(_Variables):
         """Write the figures of each launch, and make the record; without a variable the figure is the wall time."""
         folder = Path(self.stagedir)
         for launch, why in self.launch_faults:
-            taken = {}
-            if not why:
-                taken = figures.values(self, launch, of) if of else figures.wall_time(folder, launch)
-            figures.write(folder, launch, why, taken)
+            elapsed_s = job_folder.launch(folder, launch).elapsed_s
+            wall_time = {} if elapsed_s is None else {figures.WALL_TIME: elapsed_s}
+            taken = figures.values(self, launch, of) if of and not why else wall_time
+            figures.write(folder, launch, why, {} if why else taken)
         self._make_record()
 
     def _judges_itself(self) -> bool:
@@ -246,7 +247,10 @@ class Placed(_Variables):
         return False
 
     def _refuse(self) -> None:
-        """Raise InputError for a variable of ReFrame's that the launches could not obey."""
+        """Raise InputError for what the launches could not obey: variables of ReFrame's, and a hook after this one.
+
+        Such a hook would see the job script's launcher and tasks in place of the test's own.
+        """
         if getattr(self.container_platform, "image", None):
             valid = "a program of the machine; railyard's own checks take -S image=FILE"
             raise InputError(self.name, "container_platform", self.container_platform.image, valid)
@@ -257,9 +261,6 @@ class Placed(_Variables):
         if "-a" in self.job.cli_options or any("array" in word.split("=")[0] for word in words):
             problem = "an array's tasks would share one stage directory"
             raise InputError(self.name, "-J array", problem=problem, valid="-S launches=N, or reframe --repeat=N")
-
-    def _be_last(self) -> None:
-        """Raise InputError for a hook that would see the job script's launcher and tasks in place of the test's own."""
         *_, last = type(self).pipeline_hooks()["pre_run"]
         if last.__name__ != "write_placed_job":
             problem = f"{last.__qualname__} runs after it, and would not see the test's own launcher and tasks"
@@ -270,9 +271,9 @@ class Placed(_Variables):
         where = self._partition()
         self._skip_for(where.missing())
         spec = request.for_partition(self._requested(where), where)
+        where = where.with_torus(spec.torus)
         self._skip_for(smpi.missing() if where.origin == "simulated" else "")
         self._skip_for(request.programs_lacking(spec, where))
-        self._skip_for(request.loads_lacking(spec, where))
         spec, companions = request.with_loads(spec, where)
         software, carried = self._opened(spec, where)
         spec = request.finishing(self._fitted(dataclasses.replace(spec, software=software), where))
@@ -284,7 +285,9 @@ class Placed(_Variables):
 
     def _requested(self, where: Partition) -> JobSpec:
         """Return the request of the test: its tasks are the ranks, its options the case's parameters."""
-        tasks, per_node = self.num_tasks or 0, self.num_tasks_per_node or self._tasks_per_node(where)
+        tasks, per_node = self.num_tasks or 0, self.num_tasks_per_node or 1
+        if not self.num_tasks_per_node and where.origin == "measured":  # as many as processors, at most all ranks
+            per_node = min(max(1, self._processors()), self.num_tasks or 1)
         if tasks < 0 or (self.grid and tasks and math.prod(self.grid) != tasks):
             valid = "a number of tasks, 0 for one on each slot of the nodes, and a grid of as many ranks"
             raise InputError(self.name, "num_tasks, grid", f"{tasks}, {self.grid}", valid)
@@ -308,12 +311,10 @@ class Placed(_Variables):
             }
         )
 
-    def _tasks_per_node(self, where: Partition) -> int:
-        """Return the number of ranks per node of a test that names none: that of its processors, at most all ranks."""
-        if where.origin != "measured":
-            return 1
+    def _processors(self) -> int:
+        """Return the number of a node's processors; 0 if ReFrame does not know it."""
         processor = self.current_partition.processor
-        return min(max(1, int(processor.num_cpus or 1) if processor else 1), self.num_tasks or 1)
+        return int(processor.num_cpus or 0) if processor else 0
 
     def _set(self, values: Mapping[str, Any]) -> None:
         for name, value in values.items():
@@ -333,10 +334,10 @@ class Placed(_Variables):
 
     def _fitted(self, spec: JobSpec, where: Partition) -> JobSpec:
         """Return the part of a request that this machine can do, with a warning for each other part; skip if empty."""
-        if counts := spec.no_launch:
+        if not spec.placements or not spec.nics or spec.launches < 1:
+            counts = f"{len(spec.placements)} placements, {len(spec.nics)} NIC policies, {spec.launches} launches"
             raise InputError(spec.name, "placements, nics, launches", problem=counts, valid="at least one of each")
-        processor = self.current_partition.processor
-        self._skip_for(request.lacking(spec, where, int(processor.num_cpus or 0) if processor else 0))
+        self._skip_for(request.lacking(spec, where, self._processors()))
         fitted = request.fitted(spec, where)
         for name, reason in fitted.left_out.items():
             getlogger().warning(f"{self.short_name}: {name} is left out on {where.fullname}: {reason}")
@@ -349,12 +350,13 @@ class Placed(_Variables):
         tasks = math.prod(spec.grid)
         if own and self.prepared.where.is_slurm and tasks < self.prepared.ranks:
             own = in_own_size(own, tasks, spec.ranks_per_node)
-        before = [*_own_commands(), *own]
+        # railyard's commands come onto the PATH, if nothing else puts them there.
+        path = f'command -v railyard >/dev/null || export PATH="$PATH:{Path(sys.executable).parent}"'
         text = " ".join(map(str, (self.executable, *self.executable_opts)))
         self.program_text = Verbatim(text)
         names = ("executable", "executable_opts", "prerun_cmds", "num_tasks", "num_tasks_per_node", "time_limit")
         self.own_values = {name: getattr(self, name) for name in names}
-        self._write_launches(before)
+        self._write_launches([path, *own])
         self.num_tasks, self.num_tasks_per_node = self.prepared.ranks, spec.ranks_per_node
         if limit_s := self.own_values["time_limit"]:
             launch_s = max(int(limit_s), spec.launch_limit_s)
@@ -369,12 +371,12 @@ class Placed(_Variables):
         for names in planned.plan.equal:
             words = f"{self.name}: placements {', '.join(names)} put every rank of the grid on the same node"
             getlogger().warning(f"{words}: they measure the same; give others by -S placements=...")
-        script = submission.write(Path(self.stagedir), planned, self._program)
-        self.prerun_cmds = script.words(
-            lambda launch: self._lines(launch, only_if_placed=script.only_if_placed), preparations
+        written = submission.write(Path(self.stagedir), planned, self._program)
+        self.prerun_cmds = written.script(
+            lambda launch: self._lines(launch, only_if_placed=written.only_if_placed), preparations
         )
-        self.job.options += planned.options
-        self.launches_in_job = len(script.launches)
+        self.job.options += submission.options(where, self.prepared.granted)
+        self.launches_in_job = len(written.job.launches)
         # The job script launches, and ReFrame's own launcher only prints how many launches ended.
         self.job.launcher = getlauncher("local")()
         self.executable = "echo"
@@ -424,20 +426,16 @@ class Placed(_Variables):
 
     def _lines(self, launch: Planned, *, only_if_placed: bool) -> list[str]:
         """Return a launch as lines of the job script; the files that a test's own program writes are kept."""
-        limit_s = 0 if self.prepared.where.is_computed else self.prepared.spec.launch_limit_s
-        of, in_turn = self.prepared.spec.launch_count, self.prepared.where.launches_in_turn
+        where, spec = self.prepared.where, self.prepared.spec
+        limit_s = 0 if where.is_computed else spec.launch_limit_s
+        of = len(spec.placements) * len(spec.nics) * len(spec.software) * spec.launches
+        in_turn = where.makes_torus or where.cluster is not None  # railyard's own launchers wait for other launches
         lines = schedule.lines(launch, only_if_placed=only_if_placed, limit_s=limit_s, of=of, in_turn=in_turn)
         return lines if self._judges_itself() else [*lines, schedule.files_kept(launch)]
 
     def _read_by(self) -> dict[str, Any] | None:
         """Return what reads the program's output: here, the test's own functions."""
         return {left.REFRAME: self.prepared.spec.benchmark}
-
-    def _need_torus(self) -> None:
-        folder = Path(self.stagedir)
-        if job_folder.torus(folder) is None and self.prepared.where.origin == "emulated":
-            interrupted.recorded(folder)
-            raise SanityError(f"the job had no torus: {complaints.first(folder / str(self.job.stderr))}")
 
     def _make_record(self) -> None:
         """Make one record of all launches, good and bad, before anything is judged."""
@@ -451,11 +449,6 @@ class Placed(_Variables):
         placed = submitted.read_placed(Path(self.stagedir))
         wrong = stagedir.fault(self.record, placed.cannot)
         return f"{wrong} (record: {self.record_path})" if wrong else ""
-
-
-def _own_commands() -> list[str]:
-    """Return the line of a job script that puts railyard's commands on the PATH, if nothing else does."""
-    return [f'command -v railyard >/dev/null || export PATH="$PATH:{Path(sys.executable).parent}"']
 
 
 def in_own_size(commands: list[str], tasks: int, per_node: int) -> list[str]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from railyard.base import host_names
 from railyard.base.errors import InputError
@@ -26,6 +27,11 @@ from railyard.records.record import Record, Software, Status, Verdict
 from railyard.records.units import Fom
 
 _NOT_MET = "the program's MPI does not understand what started it"
+#: Fields of `LaunchRun` that are fields of the record, unchanged.
+_AS_GIVEN = (
+    *("placement", "nic_policy", "repeat", "command", "exit_status", "started", "elapsed_s", "guard", "health"),
+    *("begun_monotonic_s", "ended_monotonic_s"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +106,16 @@ def assemble(
     violates the format, for example by a placement that the case does not name.
     """
     runs = [*launches]
-    runs += _missing(case, runs)
+    there = {(run.placement, run.nic_policy, run.software, run.repeat) for run in runs}
+    repeats = range(case["launches_per_combination"])
+    software = map(Software, case.get("software", [Software.NATIVE]))
+    runs += [
+        LaunchRun(placement=placement, nic_policy=policy, repeat=repeat, software=whose, command="")
+        for repeat, placement, policy, whose in itertools.product(
+            repeats, case["placements"], case["nic_policies"], software
+        )
+        if (placement, policy, whose, repeat) not in there
+    ]
     findings = [judge(run, case) for run in runs]
     nodes = case["allocation"]["nodes"]
     at, writer = spans.coordinates(nodes), tables.Writer(known=[node["name"] for node in nodes])
@@ -108,6 +123,8 @@ def assemble(
         {**_launch(index, run, finding, writer), "spans": _spans(run, finding, at)}
         for index, (run, finding) in enumerate(zip(runs, findings, strict=True))
     ]
+    output = next((finding.output for finding in findings if finding.output), None)
+    mpi = output and {"library": output.mpi_library, "standard": output.mpi_standard}
     document: dict[str, Json] = {
         "schema": record.FORMAT,
         "created": utc_text(created or datetime.now(UTC)),
@@ -119,7 +136,7 @@ def assemble(
         "launches": documents,
         "tables": writer.document(),
         "figures": benchmark.figures_json(_figures(runs, findings)),
-        "provenance": {**provenance, "mpi": provenance.get("mpi") or _mpi(findings)},
+        "provenance": {**provenance, "mpi": provenance.get("mpi") or mpi},
         "run": None if run is None else dict(run),
     }
     return record.from_content(document, "the assembled record")
@@ -199,47 +216,34 @@ def _unlike_case(output: Benchmark, case: Mapping[str, Json]) -> str:
     return ""
 
 
-def _missing(case: Mapping[str, Json], runs: Sequence[LaunchRun]) -> list[LaunchRun]:
-    there = {(run.placement, run.nic_policy, run.software, run.repeat) for run in runs}
-    repeats = range(case["launches_per_combination"])
-    software = map(Software, case.get("software", [Software.NATIVE]))
-    combinations = itertools.product(repeats, case["placements"], case["nic_policies"], software)
-    return [
-        LaunchRun(placement=placement, nic_policy=policy, repeat=repeat, software=whose, command="")
-        for repeat, placement, policy, whose in combinations
-        if (placement, policy, whose, repeat) not in there
-    ]
-
-
 def _launch(index: int, run: LaunchRun, finding: _Finding, writer: tables.Writer) -> dict[str, Json]:
     output = finding.output
+    members: Mapping[str, Callable[[Any], Json]] = {"hosts": writer.hosts, "ranks": writer.ranks, "nics": writer.nics}
     return {
         **run.others,
+        **{name: getattr(run, name) for name in _AS_GIVEN},
         "index": index,
-        "placement": run.placement,
-        "nic_policy": run.nic_policy,
         "software": str(run.software),
-        "repeat": run.repeat,
-        "command": run.command,
         "status": str(finding.status),
         "reason": finding.reason,
-        "exit_status": run.exit_status,
-        "started": run.started,
-        "elapsed_s": run.elapsed_s,
         "placement_verdict": str(finding.verdict),
         "ranks": writer.ranks(output.ranks) if output else None,
         "verified": output.verified if output else None,
         "series": [*output.series_json, *map(benchmark.series_json, run.counted)] if output else [],
         "not_measured": list(output.not_measured_json) if output else [],
-        "guard": None if run.guard is None else dict(run.guard),
         "nics": writer.nics(run.nics),
-        "health": run.health and dict(run.health),
         "nic_verdict": str(run.nic_verdict),
         "nic_reason": one_line(run.nic_reason) or None,
-        "begun_monotonic_s": run.begun_monotonic_s,
-        "ended_monotonic_s": run.ended_monotonic_s,
         "reported": dict(output.reported) if output else {},
-        "roles": None if run.roles is None else [_role(role, writer) for role in run.roles],
+        "roles": None
+        if run.roles is None
+        else [
+            {
+                **{name: part for name, part in role.items() if name != "figures"},
+                **{name: write(role[name]) for name, write in members.items()},
+            }
+            for role in run.roles
+        ],
     }
 
 
@@ -254,36 +258,19 @@ def _figures(runs: Sequence[LaunchRun], findings: Sequence[_Finding]) -> set[Fom
     return figures
 
 
-def _role(role: Mapping[str, Json], writer: tables.Writer) -> dict[str, Json]:
-    return {
-        **{name: part for name, part in role.items() if name != "figures"},
-        "hosts": writer.hosts(role["hosts"]),
-        "ranks": writer.ranks(role["ranks"]),
-        "nics": writer.nics(role["nics"]),
-    }
-
-
 def _spans(run: LaunchRun, finding: _Finding, at: spans.Coordinates) -> dict[str, Json] | None:
     hosts = set(finding.output.ranks.hosts) if finding.output else set()
     spread = spans.of_hosts(hosts, at, has_groups=run.has_groups)
     return None if spread is None else dataclasses.asdict(spread)
 
 
-def _mpi(findings: Sequence[_Finding]) -> dict[str, str] | None:
-    output = next((finding.output for finding in findings if finding.output), None)
-    return None if output is None else {"library": output.mpi_library, "standard": output.mpi_standard}
-
-
 def _job_reason(findings: Sequence[_Finding]) -> str:
-    failed = [finding.reason for finding in findings if finding.status is Status.FAILED]
-    absent = [finding.reason for finding in findings if finding.status is Status.NOT_MEASURED]
     if not findings:
         return "the case has no launch"
-    parts = [
-        f"{len(reasons)} of {len(findings)} launches {word}: {reasons[0]}"
-        for reasons, word in ((failed, "failed"), (absent, "not measured"))
-        if reasons
-    ]
+    parts = []
+    for status, word in ((Status.FAILED, "failed"), (Status.NOT_MEASURED, "not measured")):
+        if reasons := [finding.reason for finding in findings if finding.status is status]:
+            parts.append(f"{len(reasons)} of {len(findings)} launches {word}: {reasons[0]}")
     return "; ".join(parts)
 
 

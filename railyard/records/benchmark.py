@@ -71,14 +71,18 @@ def load(path: Path, own_names: Mapping[str, str] | None = None) -> Benchmark:
     field, value and what is valid there.
     """
     output = parse(json_io.read(path), str(path))
-    return dataclasses.replace(output, ranks=output.ranks.called(own_names)) if own_names else output
+    if own_names:
+        hosts = tuple(own_names.get(host, host) for host in output.ranks.hosts)
+        return dataclasses.replace(output, ranks=dataclasses.replace(output.ranks, hosts=hosts))
+    return output
 
 
 def parse(document: Json, source: str) -> Benchmark:
     """Return the output in a JSON document; raises InputError as `load` does."""
     json_io.validate(document, SCHEMA, source)
     figures = _figures_of_output(document, source)
-    where, series = (ranks.of_nodes(document["ranks"], source, "ranks"), parse_series(document["series"], figures))
+    where = ranks.of_nodes(document["ranks"], source, "ranks")
+    series = msgspec.convert(document["series"], tuple[Series, ...], dec_hook=figure_of(figures))
     if len(where) != (wanted := document["mpi"]["ranks"]):
         raise InputError(source, "ranks", problem=f"{len(where)} ranks", valid=f"{wanted}, as mpi.ranks says")
     check_series(series, source, "series")
@@ -139,11 +143,6 @@ def _figures_of_output(document: Mapping[str, Json], source: str) -> dict[str, F
 def figure_of(figures: Mapping[str, Fom]) -> Callable[[type, str], Fom]:
     """Return what makes a figure of its name when a document is decoded."""
     return lambda _, name: figures[name]
-
-
-def parse_series(items: Sequence[Json], figures: Mapping[str, Fom]) -> tuple[Series, ...]:
-    """Return the series of a document that the schema accepted; integer samples become floats."""
-    return msgspec.convert(items, tuple[Series, ...], dec_hook=figure_of(figures))
 
 
 def check_series(series: Sequence[Series], source: str, field: str) -> None:

@@ -7,10 +7,12 @@ show their progress.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import itertools
 import re
 import statistics
+import string
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,14 +25,12 @@ from railyard.base.commands import PATH, Commands, archive_option, example, json
 from railyard.base.errors import InputError, RunError, did_you_mean
 from railyard.base.progress import track
 from railyard.records import record
-from railyard.records.json_io import Json
 from railyard.records.record import Record, combination_name
 from railyard.records.store import archive, entries, imported, index, levels
 from railyard.records.store.entries import Entry
 
 if TYPE_CHECKING:
     from railyard.records.rules.registry import Fault
-    from railyard.records.validate import Checked
 
 _MANY = 50
 _DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -120,17 +120,29 @@ def check(ctx: click.Context, *, paths: tuple[Path, ...], is_strict: bool, as_js
     needs: enough launches and samples, verified data, proof of placement and NICs, the verdict of the guard, one unit
     per figure of merit, a clean commit.
     """
-    from railyard.records.validate import (
-        check_paths,
-    )  # imported here: the rules need modules that lists and comparisons do not
+    # imported here: the rules need modules that lists and comparisons do not
+    from railyard.records.store import bag
+    from railyard.records.validate import check_paths
 
     done = list(check_paths(paths or (ARCHIVE,), is_strict, progress))
     bad = [verdict for verdict in done if verdict.faults]
     if as_json:
-        print_json(_checked_json(done))
+        records = [
+            {
+                "source": one.source,
+                "id": one.id,
+                "sha256": one.sha256,
+                "not_computed_again": one.not_recomputed,
+                "faults": [{"field": fault.field, "text": fault.text} for fault in one.faults],
+            }
+            for one in done
+        ]
+        print_json({"format": "railyard-check/1", "ok": bool(done) and not bad, "records": records})
     else:
         for path in paths:
-            _show_signature(path)
+            with contextlib.suppress(InputError):  # refused with the records
+                if bag.is_bag(path):
+                    click.echo(f"{path}: {bag.signed(path).text}")
         for verdict in bad:
             for line in fault_lines(verdict.faults):
                 click.echo(f"{verdict.source}: {line}")
@@ -139,34 +151,6 @@ def check(ctx: click.Context, *, paths: tuple[Path, ...], is_strict: bool, as_js
                 click.echo(f"{verdict.source}: figures not computed again: {verdict.not_recomputed}")
         click.echo(f"{len(done)} record{'' if len(done) == 1 else 's'} checked, {len(bad)} refused")
     ctx.exit(1 if bad or not done else 0)
-
-
-def _show_signature(path: Path) -> None:
-    from railyard.records.validate import signature
-
-    try:
-        checked = signature(path)
-    except InputError:
-        return  # refused with the records
-    if checked:
-        click.echo(f"{path}: {checked}")
-
-
-def _checked_json(done: list[Checked]) -> dict[str, Json]:
-    return {
-        "format": "railyard-check/1",
-        "ok": bool(done) and not any(verdict.faults for verdict in done),
-        "records": [
-            {
-                "source": verdict.source,
-                "id": verdict.id,
-                "sha256": verdict.sha256,
-                "not_computed_again": verdict.not_recomputed,
-                "faults": [{"field": fault.field, "text": fault.text} for fault in verdict.faults],
-            }
-            for verdict in done
-        ],
-    }
 
 
 def index_of(root: Path) -> index.Index:
@@ -211,9 +195,8 @@ def files_of(given: Path) -> list[Path]:
         return [given]
     paths = archive.paths(given) or archive.paths_of_system(given)
     if not paths:
-        raise InputError(
-            str(given), "", problem="a folder without records", valid="a folder with <date>-<id>.json files"
-        )
+        valid = "a folder with <date>-<id>.json files"
+        raise InputError(str(given), "", problem="a folder without records", valid=valid)
     return paths
 
 
@@ -241,49 +224,28 @@ def find(name: str, root: Path) -> Path:
     return paths[0]
 
 
-_COLUMNS = (
-    ("date", 10),
-    ("id", 12),
-    ("origin", 9),
-    ("system", 16),
-    ("check", 20),
-    ("level", 5),
-    ("status", 12),
-    ("ok", 5),
-    ("void", 5),
-    ("failed", 6),
-    ("not measured", 12),
+#: A line of the list of records.
+_LINE = (
+    "{date:<10}  {id:<12}  {origin:<9}  {system:<16}  {check:<20}  {level:>5}  {status:<12}  "
+    "{ok:>5}  {void:>5}  {failed:>6}  {not measured:>12}"
 )
 _INDEX, _NUMBER = re.compile(r"\[(\d+)\]"), re.compile(r"^\d+(?= )")
-_NUMBERS = frozenset({"level", "ok", "void", "failed", "not measured"})
 
 
 def table_lines(entries: Iterable[Entry]) -> Iterator[str]:
     """Yield a header and one line per record, in aligned columns; long names are not truncated."""
-    yield _line([name for name, _ in _COLUMNS])
+    yield _LINE.format_map({name: name for _, name, *_ in string.Formatter().parse(_LINE) if name}).rstrip()
     for entry in entries:
         head = {**entry.head, "date": entry.head["created"][:10], "not measured": entry.head["not_measured"]}
-        yield _line([str(head[name]) for name, _ in _COLUMNS])
-
-
-def _line(cells: Iterable[str]) -> str:
-    parts = [
-        cell.rjust(width) if name in _NUMBERS else cell.ljust(width)
-        for cell, (name, width) in zip(cells, _COLUMNS, strict=True)
-    ]
-    return "  ".join(parts).rstrip()
+        yield _LINE.format_map(head).rstrip()
 
 
 def json_lines(entries: Iterable[Entry]) -> Iterator[str]:
     """Yield the lines of a JSON array with one object per record, one object per line."""
     yield "["
-    previous = ""
-    for entry in entries:
-        if previous:
-            yield f"{previous},"
-        previous = orjson.dumps({**entry.head, "path": entry.path}).decode()
-    if previous:
-        yield previous
+    texts = (orjson.dumps({**entry.head, "path": entry.path}).decode() for entry in entries)
+    for text, following in itertools.pairwise(itertools.chain(texts, [""])):
+        yield f"{text}," if following else text
     yield "]"
 
 

@@ -72,16 +72,20 @@ _PLAIN = frozenset(_SCALARS)
 
 def read(path: Path) -> Json:
     """Return the document in a file; raises InputError with the file and the position of the first fault."""
+    return loads_bytes(read_bytes(path), str(path))
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the bytes of a file; raises InputError for one that cannot be read, or has more than `MOST_BYTES`."""
     try:
         with path.open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
     except OSError as error:
-        raise InputError(
-            str(path), "", problem=(error.strerror or str(error)).lower(), valid="a readable file"
-        ) from error
+        problem = (error.strerror or str(error)).lower()
+        raise InputError(str(path), "", problem=problem, valid="a readable file") from error
     if len(raw) > MOST_BYTES:
         raise InputError(str(path), "", problem="a larger file", valid=f"at most {MOST_BYTES:,} bytes")
-    return loads_bytes(raw, str(path))
+    return raw
 
 
 def packed(content: bytes) -> bytes:
@@ -183,9 +187,8 @@ def loads(text: str, source: str) -> Json:
     except (RecursionError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(
-            source, "", problem="a document too deep or a number too long", valid="a JSON document"
-        ) from error
+        problem = "a document too deep or a number too long"
+        raise InputError(source, "", problem=problem, valid="a JSON document") from error
     return document
 
 

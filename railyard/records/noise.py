@@ -9,7 +9,7 @@ and a model has none.
 
 from __future__ import annotations
 
-from railyard.records.record import Launch, Origin, Record
+from railyard.records.record import Origin, Record
 
 SAME_PERCENT = 2.0
 
@@ -21,10 +21,7 @@ def floor_percent(read: Record) -> float:
     torus = read.provenance["torus"] or {}
     if torus.get("network") != "router":
         return SAME_PERCENT
-    bounds = sorted(filter(None, (_bound_percent(launch) for launch in read.launches if launch.is_result)))
+    guards = [launch.guard for launch in read.launches if launch.is_result and launch.guard]
+    stated = (guard.figures.get("error_bound_percent") for guard in guards)
+    bounds = sorted(float(bound) for bound in stated if isinstance(bound, int | float) and bound)
     return max(SAME_PERCENT, bounds[len(bounds) // 2]) if bounds else SAME_PERCENT
-
-
-def _bound_percent(launch: Launch) -> float | None:
-    bound = launch.guard.figures.get("error_bound_percent") if launch.guard else None
-    return float(bound) if isinstance(bound, int | float) else None

@@ -9,6 +9,7 @@ numbers and addresses.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import platform
@@ -31,20 +32,12 @@ _GIT_TIMEOUT_S = 30
 def collect(
     *,
     reframe: Mapping[str, Json] | None = None,
-    mpi: Mapping[str, Json] | None = None,
     torus: Mapping[str, Json] | None = None,
     image: Mapping[str, Json] | None = None,
-    checkout: Path = CHECKOUT,
 ) -> dict[str, Json]:
-    """Return the provenance of a job that runs on this machine; if `mpi` is None, `records.assemble` fills it in."""
-    return {
-        "railyard": code(checkout),
-        "reframe": None if reframe is None else dict(reframe),
-        "machine": machine(),
-        "mpi": None if mpi is None else dict(mpi),
-        "torus": None if torus is None else dict(torus),
-        "image": None if image is None else dict(image),
-    }
+    """Return the provenance of a job that runs on this machine; `records.assemble` fills in the MPI library."""
+    own = {"railyard": code(), "machine": machine(), "mpi": None}
+    return {**own, "reframe": reframe, "torus": torus, "image": image}
 
 
 def code(checkout: Path = CHECKOUT) -> dict[str, Json]:
@@ -56,17 +49,12 @@ def code(checkout: Path = CHECKOUT) -> dict[str, Json]:
     unknown = {"version": railyard.__version__, "git_commit": None, "git_dirty": None}
     top = _git(checkout, "rev-parse", "--show-toplevel")
     if top is None or Path(top).resolve() != checkout.resolve():
-        return {**unknown, "git_commit": _archived_commit(checkout)}
+        text = ""
+        with contextlib.suppress(OSError):
+            text = (checkout / ARCHIVED).read_text(encoding="utf-8").strip()
+        return {**unknown, "git_commit": text if re.fullmatch(r"[0-9a-f]{40,64}", text) else None}
     commit = _git(checkout, "rev-parse", "--verify", "HEAD")
     return {**unknown, "git_commit": commit, "git_dirty": None if commit is None else _is_dirty(checkout, commit)}
-
-
-def _archived_commit(checkout: Path) -> str | None:
-    try:
-        text = (checkout / ARCHIVED).read_text(encoding="utf-8").strip()
-    except OSError:
-        return None
-    return text if re.fullmatch(r"[0-9a-f]{40,64}", text) else None
 
 
 def state(checkout: Path = CHECKOUT, build: Path = BUILD) -> dict[str, Json]:
@@ -166,12 +154,15 @@ def _git(folder: Path, *arguments: str) -> str | None:
 
 def machine() -> dict[str, Json]:
     """Return kernel, distribution, CPU model, number of CPUs, memory in bytes and host name of this machine."""
+    memory_bytes = None
+    with contextlib.suppress(OSError, ValueError):
+        memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "kernel": f"{platform.system()} {platform.release()}",
         "os": _field("/etc/os-release", r'^PRETTY_NAME="?([^"\n]*)', platform.system()),
         "cpu": _field("/proc/cpuinfo", r"^(?:model name|cpu model|Model)\s*:\s*(.+)$", platform.machine()),
         "cpus": os.cpu_count(),
-        "memory_bytes": _memory_bytes(),
+        "memory_bytes": memory_bytes,
         "hostname": platform.node(),
     }
 
@@ -183,10 +174,3 @@ def _field(file: str, pattern: str, otherwise: str) -> str:
         return otherwise
     match = re.search(pattern, content, re.MULTILINE)
     return " ".join(match.group(1).split()) if match else otherwise
-
-
-def _memory_bytes() -> int | None:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (OSError, ValueError):
-        return None

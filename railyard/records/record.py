@@ -9,12 +9,13 @@ is made (`records.assemble`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -284,9 +285,8 @@ def validate(document: Json, source: str) -> Record:
     _check_status(record)
     _check_image(record)
     if record.origin is Origin.EMULATED and record.provenance["torus"] is None:
-        raise InputError(
-            source, "provenance.torus", problem="no virtual torus", valid="one, because origin is emulated"
-        )
+        valid = "one, because origin is emulated"
+        raise InputError(source, "provenance.torus", problem="no virtual torus", valid=valid)
     return record
 
 
@@ -301,9 +301,8 @@ def check(document: Json, source: str) -> str:
     digest = sha256_of(written)
     for field, wanted in (("id", digest[:ID_DIGITS]), ("sha256", digest)):
         if document[field] != wanted:
-            raise InputError(
-                source, field, document[field], f"{wanted}, the hash of the content: the record was changed"
-            )
+            valid = f"{wanted}, the hash of the content: the record was changed"
+            raise InputError(source, field, document[field], valid)
     return digest
 
 
@@ -349,7 +348,8 @@ def text(record: Record) -> str:
 
 def _parse(document: Mapping[str, Json], source: str, digest: str) -> Record:
     views = tables.Reader(document["tables"], source)
-    figures = _figures(document, source)
+    figures, case = _figures(document, source), document["case"]
+    nodes = tables.unfold_nodes(case["allocation"]["nodes"], source)
     return Record(
         source=source,
         document=document,
@@ -358,7 +358,7 @@ def _parse(document: Mapping[str, Json], source: str, digest: str) -> Record:
         created=document["created"],
         origin=Origin(document["origin"]),
         system=decoded(System, document["system"], source, "system"),
-        case=_parse_case(document["case"], source),
+        case=decoded(Case, case, source, "case", allocation={**case["allocation"], "nodes": nodes}),
         status=Status(document["status"]),
         reason=document["reason"],
         launches=tuple(
@@ -372,12 +372,12 @@ def _parse(document: Mapping[str, Json], source: str, digest: str) -> Record:
 
 def _figures(document: Mapping[str, Json], source: str) -> Mapping[str, Fom]:
     """Return name -> figure of every series; raises InputError for one that is not declared."""
-    names = {
-        item["fom"]: f"{field}[{number}].fom"
-        for index, launch in enumerate(document["launches"])
-        for field, items in _with_figures(launch, f"launches[{index}]")
-        for number, item in enumerate(items)
-    }
+    names: dict[str, str] = {}
+    for index, launch in enumerate(document["launches"]):
+        lists = [(name, launch[name]) for name in ("series", "not_measured")]
+        lists += [(f"roles[{at}].series", role["series"]) for at, role in enumerate(launch.get("roles") or ())]
+        for name, items in lists:
+            names |= {item["fom"]: f"launches[{index}].{name}[{at}].fom" for at, item in enumerate(items)}
     figures = benchmark.declared(document, source)
     for name in sorted(names.keys() ^ figures.keys()):
         if name in figures:
@@ -386,52 +386,23 @@ def _figures(document: Mapping[str, Json], source: str) -> Mapping[str, Fom]:
     return figures
 
 
-def _with_figures(launch: Mapping[str, Json], field: str) -> Iterator[tuple[str, Sequence[Json]]]:
-    yield f"{field}.series", launch["series"]
-    yield f"{field}.not_measured", launch["not_measured"]
-    for number, role in enumerate(launch.get("roles") or ()):
-        yield f"{field}.roles[{number}].series", role["series"]
-
-
-def _parse_case(item: Mapping[str, Json], source: str) -> Case:
-    nodes = tables.unfold_nodes(item["allocation"]["nodes"], source)
-    return decoded(Case, item, source, "case", allocation={**item["allocation"], "nodes": nodes})
-
-
 def _parse_launch(item: Mapping[str, Json], views: tables.Reader, figures: Mapping[str, Fom], place: str) -> Launch:
-    roles = item.get("roles")
-    return decoded(
-        Launch,
-        item,
-        views.source,
-        place,
-        hook=benchmark.figure_of(figures),
-        ranks=views.ranks(item["ranks"], f"{place}.ranks"),
-        guard=_parse_guard(item.get("guard")),
-        nics=views.nics(item.get("nics"), f"{place}.nics"),
-        roles=roles
-        and tuple(_parse_beside(role, views, figures, f"{place}.roles[{number}]") for number, role in enumerate(roles)),
-    )
+    hook = benchmark.figure_of(figures)
 
+    def evidence(part: Mapping[str, Json], place: str) -> dict[str, Any]:
+        ranks, nics = views.ranks(part["ranks"], f"{place}.ranks"), views.nics(part.get("nics"), f"{place}.nics")
+        return {"ranks": ranks, "nics": nics}
 
-def _parse_beside(item: Mapping[str, Json], views: tables.Reader, figures: Mapping[str, Fom], place: str) -> Beside:
-    return decoded(
-        Beside,
-        item,
-        views.source,
-        place,
-        hook=benchmark.figure_of(figures),
-        hosts=views.hosts(item["hosts"], f"{place}.hosts"),
-        ranks=views.ranks(item["ranks"], f"{place}.ranks"),
-        nics=views.nics(item["nics"], f"{place}.nics"),
-    )
-
-
-def _parse_guard(item: Mapping[str, Json] | None) -> Guard | None:
-    if item is None:
-        return None
-    figures = {name: value for name, value in item.items() if name not in {"verdict", "reasons"}}
-    return Guard(verdict=Guarded(item["verdict"]), reasons=tuple(item["reasons"]), figures=figures)
+    roles = []
+    for number, role in enumerate(item.get("roles") or ()):
+        at = f"{place}.roles[{number}]"
+        hosts = views.hosts(role["hosts"], f"{at}.hosts")
+        roles.append(decoded(Beside, role, views.source, at, hook=hook, hosts=hosts, **evidence(role, at)))
+    if guard := item.get("guard"):
+        numbers = {name: value for name, value in guard.items() if name not in {"verdict", "reasons"}}
+        guard = Guard(verdict=Guarded(guard["verdict"]), reasons=tuple(guard["reasons"]), figures=numbers)
+    given = {"guard": guard, "roles": item.get("roles") and tuple(roles), **evidence(item, place)}
+    return decoded(Launch, item, views.source, place, hook=hook, **given)
 
 
 def _check_times(record: Record) -> None:
@@ -465,12 +436,9 @@ def _check_place_in_case(record: Record, launch: Launch, place: int, field: str)
     case, source = record.case, record.source
     if launch.index != place:
         raise InputError(source, f"{field}.index", launch.index, f"{place} (launches in the order they ran)")
-    if launch.placement not in case.placements:
-        raise InputError(source, f"{field}.placement", launch.placement, "one of case.placements")
-    if launch.nic_policy not in case.nic_policies:
-        raise InputError(source, f"{field}.nic_policy", launch.nic_policy, "one of case.nic_policies")
-    if launch.software not in case.software:
-        raise InputError(source, f"{field}.software", launch.software, "one of case.software")
+    for name, of_case in (("placement", "placements"), ("nic_policy", "nic_policies"), ("software", "software")):
+        if (value := getattr(launch, name)) not in getattr(case, of_case):
+            raise InputError(source, f"{field}.{name}", value, f"one of case.{of_case}")
     if launch.repeat >= case.launches_per_combination:
         last = case.launches_per_combination - 1
         raise InputError(source, f"{field}.repeat", launch.repeat, f"0 to {last}, as launches_per_combination says")
@@ -489,9 +457,8 @@ def _check_launch_status(source: str, launch: Launch, field: str) -> None:
             wanted = "failed: data not verified, or placement or NIC policy not obeyed"
             raise InputError(source, f"{field}.status", "ok", wanted)
         if not launch.series:
-            raise InputError(
-                source, f"{field}.series", problem="empty", valid="at least one series in a launch that is ok"
-            )
+            valid = "at least one series in a launch that is ok"
+            raise InputError(source, f"{field}.series", problem="empty", valid=valid)
     if launch.status is Status.NOT_MEASURED and (launch.exit_status is not None or launch.series):
         raise InputError(source, f"{field}.status", "not-measured", "failed or ok: this launch has run")
 

@@ -190,25 +190,19 @@ def load(path: Path = FILE) -> dict[str, dict[str, Entry]]:
 
 
 def _entry(about: Mapping[str, Json], variables: Mapping[str, list[Json]]) -> Entry:
-    given = {name: about[name] for name in ("commit", "date", "launches", "records")}
     return Entry(
-        about=About(**given),
+        about=decoded(About, about, "history"),
         references={name: _reference(*bounds) for name, bounds in variables.items()},
         history=tuple(decoded(Past, past, "history") for past in about.get("history", ())),
         suspects=tuple(decoded(Past, past, "history") for past in about.get("suspects", ())),
         values={
-            _declared(name, about): tuple(
+            units.fom(figure, **about["figures"][figure]).named(name): tuple(
                 Point(median=median, noise=noise, record=record) for median, noise, record in points
             )
             for name, points in about.get("values", {}).items()
+            for figure in [watched.figure(name)]
         },
     )
-
-
-def _declared(variable: str, about: Mapping[str, Json]) -> Fom:
-    """Return a variable with unit and direction."""
-    figure = watched.figure(variable)
-    return units.fom(figure, **about["figures"][figure]).named(variable)
 
 
 def _reference(level: float, lower: float | None, upper: float | None, unit: str) -> Reference:
@@ -254,6 +248,5 @@ def _about(entry: Entry) -> dict[str, Json]:
 
 
 def _past_json(past: Past) -> dict[str, Json]:
-    document = {name: value for name, value in asdict(past).items() if value}
-    parts = {"accepted": list(past.accepted), "suspected": {name: list(p) for name, p in past.suspected.items()}}
-    return {name: parts.get(name, value) for name, value in document.items()}
+    lists = {"accepted": list(past.accepted), "suspected": {name: list(p) for name, p in past.suspected.items()}}
+    return {name: value for name, value in {**asdict(past), **lists}.items() if value}

@@ -13,7 +13,6 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 
 import yaml
 
@@ -119,15 +118,11 @@ class Study:
 @functools.cache
 def all_studies() -> Mapping[str, Study]:
     """Return every study by name."""
-    return {path.stem: _load(path) for path in sorted(FOLDER.glob("*.yml"))}
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's, where PyYAML has it
+    files = [(path, yaml.load(path.read_text(encoding="utf-8"), loader)) for path in sorted(FOLDER.glob("*.yml"))]
+    return {path.stem: decoded(Study, {"name": path.stem, **study}, str(path)) for path, study in files}
 
 
 def of(names: Iterable[str]) -> list[Study]:
     """Return the studies of these names; unknown names are ignored."""
     return [all_studies()[name] for name in names if name in all_studies()]
-
-
-def _load(path: Path) -> Study:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's, where PyYAML has it
-    document = yaml.load(path.read_text(encoding="utf-8"), loader)
-    return decoded(Study, {"name": path.stem, **document}, str(path))

@@ -31,22 +31,16 @@ def check(document: Json, source: str, written: bytes = b"") -> None:
 
     `written` is the document as ASCII of JSON, if the caller has it.
     """
-    if not _is_suspect(document, written):
-        return
+    try:
+        written = written or orjson.dumps(document)
+    except TypeError:  # half a surrogate pair, or a value that is not JSON
+        written = b"\x7f"
+    if b"\x7f" not in written and written.isascii() and not (b"\\" in written and _ESCAPE.search(written)):
+        return  # a fast test: all is printable ASCII
     for path, text in strings(document):
         allowed = IN_COMMANDS if path and path[-1] == "command" else frozenset()
         if not is_visible(text, allowed):
             raise InputError(source, schemas.field_path(path), schemas.shown(text), VALID)
-
-
-def _is_suspect(document: Json, written: bytes) -> bool:
-    """Return whether a document may contain other characters than printable ASCII, by a fast test on its text."""
-    try:
-        written = written or orjson.dumps(document)
-    except TypeError:  # half a surrogate pair, or a value that is not JSON
-        return True
-    has_escape = b"\\" in written and _ESCAPE.search(written) is not None
-    return has_escape or b"\x7f" in written or not written.isascii()
 
 
 def is_visible(text: str, allowed: frozenset[str] = frozenset()) -> bool:

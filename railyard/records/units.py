@@ -150,10 +150,6 @@ def _scaled(
         )
 
 
-def _time(name: str, text: str, maximum: float, *spellings: str) -> Unit:
-    return Unit(name=name, measures="time", text=text, maximum=maximum, spellings=spellings)
-
-
 #: What programs count per second: word in a unit's name -> (word for people, what programs print before `/s`).
 _COUNTED = {
     "message": ("messages", "messages", "Messages", "msg", "msgs", "Msg"),
@@ -216,12 +212,12 @@ _BITS = "bit/s,bits/s,bit/sec,bits/sec,b/s,b/sec,bps"
 _FLOPS = "flops,FLOPS,flop/s,FLOP/s,Flop/s,Flops,FLOPs,FLOP/S,flop/sec,flops/seconds,F/s"
 
 UNITS: tuple[Unit, ...] = (
-    _time("ns", "ns", 1e15, "nsec", "nanoseconds"),
-    _time("us", "µs", 1e12, "usec", "usecs", "microseconds", "µsec"),
-    _time("ms", "ms", 1e9, "msec", "milliseconds"),
-    _time("s", "s", 1e8, "sec", "secs", "sec.", "secs.", "second", "seconds", "Seconds", "Sec"),
-    _time("minute", "min", 1e7, "minutes", "Minutes"),
-    _time("hour", "h", 1e5, "hours", "Hours"),
+    _unit("ns", "time", "ns", "nsec", "nanoseconds", largest=1e15),
+    _unit("us", "time", "µs", "usec", "usecs", "microseconds", "µsec", largest=1e12),
+    _unit("ms", "time", "ms", "msec", "milliseconds", largest=1e9),
+    _unit("s", "time", "s", "sec", "secs", "sec.", "secs.", "second", "seconds", "Seconds", "Sec", largest=1e8),
+    _unit("minute", "time", "min", "minutes", "Minutes", largest=1e7),
+    _unit("hour", "time", "h", "hours", "Hours", largest=1e5),
     _unit("bytes", "size", "bytes", "B", "byte"),
     Unit(name="hops", measures="hops", text="hops", maximum=1e6),
     # programs print MB/s for 1e6 bytes per second
@@ -279,29 +275,20 @@ def fom(name: str, unit: str, better: str, *, source: str = "", field: str = "")
         raise InputError(source or name, f"{at}.unit" if source else "unit", unit, valid)
     if better not in list(Better):
         raise InputError(source or name, f"{at}.better" if source else "better", better, ", ".join(Better))
-    return _interned(name, registered.name, better)
+    return restored(name, registered.name, better)
 
 
 @functools.lru_cache(maxsize=4096)
-def _interned(name: str, unit: str, better: str) -> Fom:
-    return Fom(name, _BY_SPELLING[unit], Better(better))
-
-
 def restored(name: str, unit: str, better: str) -> Fom:
     """Return the figure whose name, name of its unit, and direction were stored."""
-    return _interned(name, unit, better)
+    return Fom(name, _BY_SPELLING[unit], Better(better))
 
 
 def check_samples(fom: Fom, samples: Sequence[float], source: str, field: str) -> None:
     """Raise InputError for the first sample that is not finite or lies outside the range of the FOM's unit."""
     unit = fom.unit
-    if (
-        samples
-        and unit.minimum <= min(samples)
-        and max(samples) <= unit.maximum
-        and math.isfinite(sum(samples))  # NaN passes the other two
-    ):
-        return
+    if samples and unit.minimum <= min(samples) and max(samples) <= unit.maximum and math.isfinite(sum(samples)):
+        return  # the sum finds NaN, which passes the other two
     for index, sample in enumerate(samples):
         if not (math.isfinite(sample) and unit.minimum <= sample <= unit.maximum):
             wanted = f"a number from {unit.minimum:g} to {unit.maximum:g}"

@@ -7,9 +7,8 @@ wrong sum, an extra file) is one refused entry. Leaves out: the rules (`railyard
 
 from __future__ import annotations
 
-import functools
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,8 +18,7 @@ from railyard.records.record import Record
 from railyard.records.rules import computed
 from railyard.records.rules.registry import Fault
 from railyard.records.store import archive, bag
-
-Progress = Callable[[Iterable[Path], int], Iterable[Path]]
+from railyard.records.store.index import Progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,29 +36,24 @@ class Checked:
     not_recomputed: str = ""
 
 
-#: Function from (source, bytes of the file, valid record) to the result.
-Judge = Callable[[str, bytes, Record], Checked]
-
-
 def check_paths(paths: Sequence[Path], is_strict: bool, progress: Progress) -> Iterator[Checked]:
     """Check all records in files, archives and bags, in the order given, and yield the result of each.
 
     `progress` wraps the files of an archive. Raises InputError for a path that does not exist.
     """
-    judge = functools.partial(_judged, is_strict=is_strict)
     for path in paths:
         if not path.exists():
             raise InputError(str(path), "", problem="no such file", valid="a record, an archive's folder or a bag")
         if bag.is_bag(path):
-            yield from check_bag(path, judge)
+            yield from _check_bag(path, is_strict)
         elif path.is_dir():
             files = archive.paths(path) or archive.paths_of_system(path)
-            yield from (check_file(file, judge) for file in progress(files, len(files)))
+            yield from (_check_file(file, is_strict) for file in progress(files, len(files)))
         else:
-            yield check_file(path, judge)
+            yield _check_file(path, is_strict)
 
 
-def check_file(path: Path, judge: Judge) -> Checked:
+def _check_file(path: Path, is_strict: bool) -> Checked:
     """Check one record file; a name of the archive's form must contain the record's id."""
     try:
         content = path.read_bytes()
@@ -69,10 +62,10 @@ def check_file(path: Path, judge: Judge) -> Checked:
         return _refused(str(path), b"", error.strerror or str(error))
     except InputError as error:
         return _refused(str(path), content, _reason(error))
-    return judge(str(path), content, read)
+    return _judged(str(path), content, read, is_strict=is_strict)
 
 
-def check_bag(path: Path, judge: Judge) -> Iterator[Checked]:
+def _check_bag(path: Path, is_strict: bool) -> Iterator[Checked]:
     """Yield the result of each record in a bag.
 
     A bag with a wrong signature adds a refused entry; one that contradicts its manifests is one refused entry.
@@ -92,12 +85,7 @@ def check_bag(path: Path, judge: Judge) -> Iterator[Checked]:
         except InputError as error:
             yield _refused(source, content, _reason(error))
         else:
-            yield judge(source, content, read)
-
-
-def signature(path: Path) -> str:
-    """Return who signed a bag, in one line; empty for other files and folders."""
-    return bag.signed(path).text if bag.is_bag(path) else ""
+            yield _judged(source, content, read, is_strict=is_strict)
 
 
 def _judged(source: str, content: bytes, read: Record, *, is_strict: bool) -> Checked:

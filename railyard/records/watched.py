@@ -97,19 +97,16 @@ def _ends(points: Points) -> list[Labels]:
     for labels in points:
         curve = tuple((name, value if isinstance(value, str) else "") for name, value in labels)
         curves.setdefault(curve, []).append(labels)
-    return [labels for curve in curves.values() for labels in _ends_of_curve(curve)]
-
-
-def _ends_of_curve(curve: Sequence[Labels]) -> list[Labels]:
-    """Return the points of one curve that are an end in every numeric label."""
-    ends: list[set[Label]] = []
-    for of_name in zip(*curve, strict=True):
-        numbers = [value for _, value in of_name if isinstance(value, int)]
-        middle = [MIDDLE_BYTES] if of_name[0][0] == SIZE else []
-        ends.append({min(numbers), max(numbers), *middle} if numbers else {of_name[0][1]})
-    return [
-        labels for labels in curve if all(value in allowed for (_, value), allowed in zip(labels, ends, strict=True))
-    ]
+    at_ends: list[Labels] = []
+    for of_curve in curves.values():
+        ends: list[set[Label]] = []
+        for of_name in zip(*of_curve, strict=True):
+            numbers = [value for _, value in of_name if isinstance(value, int)]
+            middle = [MIDDLE_BYTES] if of_name[0][0] == SIZE else []
+            ends.append({min(numbers), max(numbers), *middle} if numbers else {of_name[0][1]})
+        pairs = ((labels, zip(labels, ends, strict=True)) for labels in of_curve)
+        at_ends += [labels for labels, allowed in pairs if all(value in of for (_, value), of in allowed)]
+    return at_ends
 
 
 def _name(fom: Fom, labels: Labels) -> Fom:

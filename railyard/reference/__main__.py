@@ -17,18 +17,14 @@ SCHEMAS = (*sorted((RESULTS / "schema").glob("*.json")), TOPOLOGIES / "schema.js
 
 def schemas() -> str:
     """Return the page of the JSON Schemas of records, bids, tenders and topologies, as they are, with a record."""
-    parts = ["# Formats, field by field\n\n[Formats](../formats.md) explains them.\n", "\n## A record\n\n", _record()]
+    example = _shortened(json.loads(min((RESULTS / "example").glob("*/*.json")).read_text()))
+    parts = ["# Formats, field by field\n\n[Formats](../formats.md) explains them.\n"]
+    parts.append(f"\n## A record\n\n```json\n{json.dumps(example, indent=1)}\n```\n")
     for path in SCHEMAS:
         title = json.loads(path.read_text()).get("title", path.stem)
         name = f"../../{path.relative_to(CHECKOUT)}"
         parts.append(f"\n## {title}\n\n```{{literalinclude}} {name}\n:language: json\n```\n")
     return "".join(parts)
-
-
-def _record() -> str:
-    """Return a record of the examples, with the first members alone of each list."""
-    path = min((RESULTS / "example").glob("*/*.json"))
-    return f"```json\n{json.dumps(_shortened(json.loads(path.read_text())), indent=1)}\n```\n"
 
 
 def _shortened(part: Any) -> Any:

@@ -18,7 +18,7 @@ from railyard.reference.markdown import code, escaped, table
 GROUPS = CHECKOUT / "benchmarks" / "counters" / "groups"
 #: A line of a counter group: kind, name, unit and source.
 COUNTER = re.compile(r"^(COUNTER|OPTIONAL|METRIC)\s+(\S+)\s+(\S+)\s+(.*)$", re.MULTILINE)
-HEAD = """# Launchers, topologies, units, counters and rules
+PAGE = """# Launchers, topologies, units, counters and rules
 
 [Placements](../placements.md) has rank orders, bindings, NIC policies and what a stack can express.
 
@@ -27,40 +27,39 @@ HEAD = """# Launchers, topologies, units, counters and rules
 Two NICs and four ranks, of which the first two are near NIC0. `A=x/y` after `wrapper:` are the values of the local
 ranks:
 
-"""
-LAUNCHERS = """
+{stacks}
 ## Launchers
 
 Four ranks on two nodes; F begins the names of the files. With a binding only the difference is shown:
 
-"""
-UNITS = """
+{launchers}
+## Topologies
+
+{topologies}
 ## Units
 
 A figure of merit declares one of these, by its name or as programs print it.
 
-"""
+{units}
+## Counter groups
+{groups}
+## Rules of the strict check
+
+{rules}"""
 
 
 def page() -> str:
     """Return the page: one section per registry."""
     topologies = [(code(name), escaped(_topology(name))) for name in catalog.known()]
-    spellings = [(code(u.name), _unit(u), ", ".join(map(code, u.spellings))) for u in units.UNITS]
-    return "".join(
-        [
-            HEAD,
-            tables.TABLES["stacks"](),
-            LAUNCHERS,
-            tables.TABLES["launchers"](),
-            "\n## Topologies\n\n",
-            table(["name", "what it is"], topologies),
-            UNITS,
-            table(["unit", "shown as", "as programs print it"], spellings),
-            "\n## Counter groups\n",
-            *map(_group, sorted(GROUPS.glob("*.txt"))),
-            "\n## Rules of the strict check\n\n",
-            table(["rule", "what it demands"], [(code(rule.name), rule.text) for rule in rules.RULES]),
-        ]
+    shown = ((one, f"{one.text} ({one.exact})" if one.exact else one.text) for one in units.UNITS)
+    spellings = [(code(one.name), text, ", ".join(map(code, one.spellings))) for one, text in shown]
+    return PAGE.format(
+        stacks=tables.TABLES["stacks"](),
+        launchers=tables.TABLES["launchers"](),
+        topologies=table(["name", "what it is"], topologies),
+        units=table(["unit", "shown as", "as programs print it"], spellings),
+        groups="".join(map(_group, sorted(GROUPS.glob("*.txt")))),
+        rules=table(["rule", "what it demands"], [(code(rule.name), rule.text) for rule in rules.RULES]),
     )
 
 
@@ -69,10 +68,6 @@ def _topology(name: str) -> str:
     text = (TOPOLOGIES / f"{name}.yml").read_text()
     match = re.search(r"^description: *(.+)$", text, re.MULTILINE)
     return match[1].strip("'\" ") if match else text.partition("\n")[0].lstrip("# ")
-
-
-def _unit(unit: units.Unit) -> str:
-    return f"{unit.text} ({unit.exact})" if unit.exact else unit.text
 
 
 def _group(path: Path) -> str:

@@ -61,34 +61,38 @@ def page() -> str:
     """Return the table of checks, then one table of variables per class that declares some."""
     rows = []
     for one in checks():
-        needed = of(one.name, one.file)
+        needed = of(one)
         text = f"{one.text}; needs {needed.what}" if needed.what else one.text
         rows.append((code(one.name), needed.nodes, escaped(text), ", ".join(needed.tags)))
     parts = [HEAD, "## Checks\n\n", NODES, table(["check", "nodes", "what it measures, and needs", "tags"], rows)]
     declared = variables()
     for owner in dict.fromkeys(one.of for one in declared):
-        parts += [f"\n## Variables of {owner}\n\n", _table([one for one in declared if one.of == owner])]
+        own = [
+            (
+                code(one.name),
+                escaped(one.text) or "as in the base class",
+                one.default if "`" in one.default else code(one.default),
+            )
+            for one in declared
+            if one.of == owner
+        ]
+        heads = ("variable", "meaning", "default, or the values of a parameter")
+        parts += [f"\n## Variables of {owner}\n\n", table(heads, own)]
     return "".join(parts)
 
 
 def checks() -> list[Check]:
     """Return every class that ReFrame runs, in alphabetical order."""
-    declared = [
-        (path, name, text)
-        for path, node in classes()
-        for name, text in (
-            *([(node.name, ast.get_docstring(node) or "")] if "rfm.simple_test" in _decorators(node) else []),
-            *((name, values["__doc__"]) for name, values in check_sources.variants(node)),
-        )
-    ]
-    return sorted(
-        (Check(name=name, file=path, text=_summary(name, text)) for path, name, text in declared),
-        key=lambda one: one.name,
-    )
-
-
-def _decorators(node: ast.ClassDef) -> list[str]:
-    return list(map(ast.unparse, node.decorator_list))
+    every = []
+    for path, node in classes():
+        texts = {name: values["__doc__"] for name, values in check_sources.variants(node)}
+        if "rfm.simple_test" in map(ast.unparse, node.decorator_list):
+            texts[node.name] = ast.get_docstring(node) or ""
+        for name, text in texts.items():
+            # The first line, which differs between checks, then `descr`, which may be inherited.
+            parts = [text.partition("\n")[0].removesuffix("."), check_sources.value(name, "descr")]
+            every.append(Check(name=name, file=path, text=". ".join(dict.fromkeys(filter(None, parts)))))
+    return sorted(every, key=lambda one: one.name)
 
 
 def variables() -> list[Variable]:
@@ -135,12 +139,8 @@ def _variable(statement: ast.stmt, of: str, lines: Sequence[str]) -> Variable | 
     given = [one.value for one in statement.value.keywords if one.arg == "value"]
     if function == "parameter":
         given = statement.value.args[:1]
-    return Variable(
-        name=ast.unparse(statement.targets[0]),
-        of=of,
-        text=text,
-        default=default or ("; ".join(map(ast.unparse, given))),
-    )
+    default = default or "; ".join(map(ast.unparse, given))
+    return Variable(name=ast.unparse(statement.targets[0]), of=of, text=text, default=default)
 
 
 def _comment(lines: Sequence[str], end: int) -> tuple[str, str]:
@@ -150,29 +150,9 @@ def _comment(lines: Sequence[str], end: int) -> tuple[str, str]:
     begin = end
     while begin > 0 and lines[begin - 1].lstrip().startswith("#:"):
         begin -= 1
-    text = [line.strip().removeprefix("#:").strip() for line in lines[begin:end]]
-    whole = " ".join(text)
+    whole = " ".join(line.strip().removeprefix("#:").strip() for line in lines[begin:end]).replace("``", "`")
     description, _, default = whole.partition(":default:")
-    description, default = description.partition(":type:")[0], default.strip().replace("``", "`")
-    return re.sub(r"``", "`", description).strip(), default
-
-
-def _summary(name: str, text: str) -> str:
-    """Return the first line of a check's docstring, which differs between checks, then its `descr`, maybe inherited."""
-    own = text.partition("\n")[0].removesuffix(".")
-    return ". ".join(dict.fromkeys(filter(None, [own, check_sources.value(name, "descr")])))
-
-
-def _table(declared: Sequence[Variable]) -> str:
-    rows = [
-        (
-            code(one.name),
-            escaped(one.text) or "as in the base class",
-            one.default if "`" in one.default else code(one.default),
-        )
-        for one in declared
-    ]
-    return table(["variable", "meaning", "default, or the values of a parameter"], rows)
+    return description.partition(":type:")[0].strip(), default.strip()
 
 
 #: A system that a check requires, as ReFrame writes it, and its name for people.
@@ -200,20 +180,24 @@ class Needs:
     launches: int = 1
 
 
-def of(name: str, file: Path) -> Needs:
-    """Return the needs of the check of this name in a file of `checks/`; needs ReFrame."""
-    module = ".".join(file.relative_to(CHECKOUT).with_suffix("").parts)
-    check = getattr(importlib.import_module(module), name)
-    return Needs(
-        nodes=_nodes(check), what=", ".join(_what(check)), tags=tuple(sorted(check.tags)), launches=_launches(check)
-    )
-
-
-def _launches(check: Any) -> int:
-    if not hasattr(check, "placements"):
-        return int(check.num_variants)
-    rounds = int(check.launches) * max(1, len(getattr(check, "software", ())))
-    return rounds * len(check.placements) * len(check.nics) * int(check.num_variants)
+def of(declared: Check) -> Needs:
+    """Return the needs of a check; needs ReFrame."""
+    module = ".".join(declared.file.relative_to(CHECKOUT).with_suffix("").parts)
+    check = getattr(importlib.import_module(module), declared.name)
+    launches = int(check.num_variants)
+    if hasattr(check, "placements"):
+        rounds = int(check.launches) * max(1, len(getattr(check, "software", ())))
+        launches *= rounds * len(check.placements) * len(check.nics)
+    systems = [str(one) for one in check.valid_systems]
+    kinds = [text for form, text in SYSTEMS.items() if any(form in one for one in systems)]
+    what = [
+        str(getattr(check, "package", "")),
+        "" if "+torus" in systems else " or ".join(kinds),
+        "an image" if "image" in map(str, getattr(check, "software", [])) else "",
+        *(one for one in getattr(check, "needs", []) if one == "NIC counters"),
+    ]
+    tags = tuple(sorted(check.tags))
+    return Needs(nodes=_nodes(check), what=", ".join(filter(None, what)), tags=tags, launches=launches)
 
 
 def _nodes(check: Any) -> str:
@@ -222,7 +206,7 @@ def _nodes(check: Any) -> str:
     grid, per_node = list(check.grid), int(check.ranks_per_node)
     application = importlib.import_module("checks.application")
     if not grid and issubclass(check, application.ApplicationCheck):
-        machine = application.MACHINES[application.Scale(check.scale)]
+        machine = application.MACHINES[str(check.scale)]
         grid, per_node = list(machine.grid), machine.ranks_per_node
     if grid:
         return f"{-(-math.prod(grid) // per_node):,}"
@@ -236,13 +220,3 @@ def _nodes(check: Any) -> str:
     topology = catalog.load(name)
     per_router = len(topology.nodes) // max(1, len(topology.coordinates))
     return f"{math.prod(check.block) * per_router if check.block else len(topology.nodes):,}"
-
-
-def _what(check: Any) -> list[str]:
-    systems = [str(one) for one in check.valid_systems]
-    kinds = [text for form, text in SYSTEMS.items() if any(form in one for one in systems)]
-    machine = [] if "+torus" in systems else [" or ".join(kinds)]
-    program = str(getattr(check, "package", "")) or ""
-    image = ["an image"] if "image" in list(map(str, getattr(check, "software", []))) else []
-    counters = [one for one in getattr(check, "needs", []) if one == "NIC counters"]
-    return [*filter(None, [program]), *machine, *image, *counters]

@@ -17,7 +17,6 @@ from railyard.base.commands import example, json_option, option
 from railyard.base.errors import InputError, RunError, did_you_mean
 from railyard.records.cli import index_of, pass_over
 from railyard.records.store import archive
-from railyard.reference import checks as needs
 from railyard.reference import checks as sources
 from railyard.reference.checks import Check
 
@@ -39,7 +38,7 @@ def checks(*, family: str, tag: str | None, as_json: bool) -> None:
     every_check = sources.checks()
     if not every_check:
         raise RunError(f"{sources.FOLDER}: no checks; run this in a checkout of railyard")
-    needed = {check.name: needs.of(check.name, check.file) for check in every_check}
+    needed = {check.name: sources.of(check) for check in every_check}
     tags = sorted({word for need in needed.values() for word in need.tags})
     if tag is not None and tag not in tags:
         near = did_you_mean(tag, tags)
@@ -59,17 +58,22 @@ def checks(*, family: str, tag: str | None, as_json: bool) -> None:
             {
                 "name": check.name,
                 "text": check.text,
-                "nodes": needed[check.name].nodes,
+                "nodes": need.nodes,
                 "seconds": taken_s.get(check.name),
-                "launches": needed[check.name].launches,
-                "needs": needed[check.name].what,
-                "tags": list(needed[check.name].tags),
+                "launches": need.launches,
+                "needs": need.what,
+                "tags": list(need.tags),
                 "file": check.file.name,
             }
             for check in chosen
+            for need in [needed[check.name]]
         ]
         click.echo(json.dumps(rows, indent=2))
         return
+    minutes = {  # what a check took, or an estimate
+        name: f"{taken_s[name] / 60:.1f}" if name in taken_s else f"~{max(1.0, need.launches * _LAUNCH_S / 60):.0f}"
+        for name, need in needed.items()
+    }
     rows_of_text = []
     for _, members in itertools.groupby(chosen, key=operator.attrgetter("name") if family or tag else _family):
         first, *others = of_family = list(members)
@@ -78,7 +82,7 @@ def checks(*, family: str, tag: str | None, as_json: bool) -> None:
             (
                 f"{_family(first)}_* ({len(of_family)})" if others else first.name,
                 _span([needed[check.name].nodes for check in of_family]),
-                _span([_minutes(taken_s.get(check.name), needed[check.name].launches) for check in of_family]),
+                _span([minutes[check.name] for check in of_family]),
                 first.text.rpartition(". ")[2] if others else first.text.partition(". ")[0] + needs_text,
             )
         )
@@ -93,15 +97,10 @@ def _family(check: Check) -> str:
     return check.name.partition("_")[0]
 
 
-def _minutes(taken_s: float | None, launches: int) -> str:
-    """Return the minutes that a check took, or an estimate."""
-    return f"~{max(1.0, launches * _LAUNCH_S / 60):.0f}" if taken_s is None else f"{taken_s / 60:.1f}"
-
-
 def _span(texts: Sequence[str]) -> str:
     """Return a text that all have, or the smallest and the largest number of several; words come last."""
     ranked = sorted(set(texts), key=lambda text: float(re.sub("[^0-9.]", "", text) or "inf"))
-    return needs.VARIES if needs.VARIES in ranked else " to ".join(dict.fromkeys((ranked[0], ranked[-1])))
+    return sources.VARIES if sources.VARIES in ranked else " to ".join(dict.fromkeys((ranked[0], ranked[-1])))
 
 
 def seconds(root: Path) -> dict[str, float]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from railyard.analysis.cases import published
 from railyard.records import studies
-from railyard.records.studies import Published, Row
+from railyard.records.studies import Published
 from railyard.reference.markdown import code, table
 
 #: The studies of the four works, in the order of the page.
@@ -25,7 +25,9 @@ def _table(name: str) -> str:
     """Return a work's rows, by their names: first the numbers of a name, in the study's order."""
     study = studies.all_studies()[name]
     lines = [(number.row, _number(number)) for number in study.published if number.row]
-    lines += [(row.row, _other(row)) for row in study.rows]
+    for row in study.rows:
+        place = ": ".join(filter(None, [row.run and code(row.run), row.where]))
+        lines.append((row.row, (row.row, row.item, row.published, row.ours, row.state, place)))
     return table(HEAD, [line for _, line in sorted(lines, key=lambda pair: int(pair[0][1:]))])
 
 
@@ -34,11 +36,6 @@ def _number(number: Published) -> tuple[str, ...]:
     place = f"{code(check)} on {system}" if check else "-"
     item = f"{number.figure}: {number.quantity}"
     return number.row, item, f"{number.value:g} {number.unit}", number.ours or "-", verdict(number), place
-
-
-def _other(row: Row) -> tuple[str, ...]:
-    place = ": ".join(filter(None, [row.run and code(row.run), row.where]))
-    return row.row, row.item, row.published, row.ours, row.state, place
 
 
 def verdict(number: Published) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a Markdown table. Cells are Markdown; a bar or a line break in one does not end it."""
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines) + "\n"
+    cells = ([" ".join(text.split()).replace("|", "\\|") for text in line] for line in lines)
+    return "".join(f"| {' | '.join(line)} |\n" for line in cells)
 
 
 def code(text: str) -> str:
@@ -19,14 +21,5 @@ def code(text: str) -> str:
 def escaped(text: str) -> str:
     """Return plain text as Markdown that shows it literally, outside of code between backticks."""
     parts = text.split("`")
-    return "`".join(part if index % 2 else _literal(part) for index, part in enumerate(parts))
-
-
-def _literal(text: str) -> str:
-    for mark in "\\*_[]<>":
-        text = text.replace(mark, f"\\{mark}")
-    return text
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    parts[::2] = [re.sub(r"([\\*_\[\]<>])", r"\\\1", part) for part in parts[::2]]
+    return "`".join(parts)

@@ -8,7 +8,6 @@ small placements and policies, so that the page cannot disagree with the code. A
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,12 +18,13 @@ import yaml
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
 from railyard.placements import launchers
+from railyard.placements.hosts.gpus import common
 from railyard.placements.hosts.node import BINDINGS, Binding
 from railyard.placements.hosts.sources import sources
 from railyard.placements.launchers import LAUNCHERS, Launcher, Rendered
 from railyard.placements.linkload.patterns import patterns
 from railyard.placements.nics.policies import ChosenPolicy, Host, parse, policies
-from railyard.placements.nics.stacks import NicStack, Settings, stacks
+from railyard.placements.nics.stacks import NicStack, stacks
 from railyard.placements.orders.allocation import allocate
 from railyard.placements.orders.choices import DEFAULT, choices
 from railyard.placements.orders.placement import place
@@ -70,14 +70,9 @@ def write(pages: Sequence[Path] = PAGES) -> None:
         page.write_text(rewritten(page.read_text()))
 
 
-def _described(heads: Sequence[str], texts: Mapping[Any, str]) -> str:
-    """Return a table of two columns: a name as code, and its text."""
-    return table(list(heads), [(code(name), text) for name, text in texts.items()])
-
-
-def _does(registry: Mapping[str, Any]) -> dict[str, str]:
-    """Return name -> what it does, of a registry whose members have the field `does`."""
-    return {name: one.does for name, one in registry.items()}
+def _does(name: str, does: str, registry: Mapping[str, Any]) -> str:
+    """Return a table of the names of a registry and what they do, under two heads."""
+    return table([name, does], [(code(word), one.does) for word, one in registry.items()])
 
 
 def _parts() -> str:
@@ -139,16 +134,10 @@ def _launch(launcher: Launcher, binding: Binding) -> str:
 
 def _differing(words: Sequence[str], others: Sequence[str]) -> list[str]:
     """Return the words of a command that another lacks: those between the equal words at both ends."""
-    first = _equal(words, others)
+    first = common(words, others)
     first -= words[first - 1].startswith("-") and "=" not in words[first - 1]
-    last = _equal(words[:first:-1], others[:first:-1])
+    last = common(words[:first:-1], others[:first:-1])
     return list(words[first : len(words) - last])
-
-
-def _equal(words: Sequence[str], others: Sequence[str]) -> int:
-    """Return the number of equal words at the beginning of two commands."""
-    pairs = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(words, others, strict=False))
-    return len(list(pairs))
 
 
 def _rendered(launcher: Launcher, binding: Binding) -> Rendered:
@@ -158,23 +147,19 @@ def _rendered(launcher: Launcher, binding: Binding) -> Rendered:
 
 
 def _local_ranks() -> str:
-    rows = [
-        (", ".join(code(variable) for variable in one.local_rank), code(name))
-        for name, one in LAUNCHERS.items()
-        if one.local_rank
-    ]
-    variables = dict.fromkeys(variable for variable, _ in rows)
-    names = [(variable, ", ".join(name for of, name in rows if of == variable)) for variable in variables]
-    return table(["a rank's number on its node", "launchers"], names)
+    names: dict[str, list[str]] = {}
+    for name, one in LAUNCHERS.items():
+        names.setdefault(", ".join(map(code, one.local_rank)), []).append(code(name))
+    rows = [(variables, ", ".join(own)) for variables, own in names.items() if variables]
+    return table(["a rank's number on its node", "launchers"], rows)
 
 
 def _stacks() -> str:
-    heads = list(map(str, SHOWN))
     rows = [
         (code(name), *(_set(stack, policy) for policy in SHOWN), _assigned(_common(stack)), stack.source)
         for name, stack in stacks().items()
     ]
-    return table(["stack", *heads, "always", "source"], rows)
+    return table(["stack", *map(str, SHOWN), "always", "source"], rows)
 
 
 def _set(stack: NicStack, policy: ChosenPolicy) -> str:
@@ -195,17 +180,9 @@ def _set(stack: NicStack, policy: ChosenPolicy) -> str:
 
 def _common(stack: NicStack) -> Mapping[str, str]:
     """Return the variables that have the same values under every policy of a stack, if it has several."""
-    settings = [stack.settings(policy, HOST) for policy in SHOWN if policy.kind.name in stack.setters]
-    return _shared(settings) if len(settings) > 1 else {}
-
-
-def _shared(settings: list[Settings]) -> dict[str, str]:
-    first, *others = settings
-    return {
-        name: value
-        for name, value in first.environment.items()
-        if all(other.environment.get(name) == value for other in others)
-    }
+    settings = [stack.settings(policy, HOST).environment for policy in SHOWN if policy.kind.name in stack.setters]
+    first = settings[0] if len(settings) > 1 else {}
+    return {name: value for name, value in first.items() if all(one.get(name) == value for one in settings)}
 
 
 def _assigned(variables: Mapping[str, str]) -> str:
@@ -249,8 +226,10 @@ TABLES: Mapping[str, Callable[[], str]] = {
         ["choice", "the granted nodes that a smaller job takes"],
         [(_named(choice), choice.does) for choice in choices().values()],
     ),
-    "bindings": lambda: _described(("binding", "what a rank is bound to"), BINDINGS),
-    "policies": lambda: _described(("policy", "local rank k sends through"), _does(policies())),
+    "bindings": lambda: table(
+        ["binding", "what a rank is bound to"], [(code(name), text) for name, text in BINDINGS.items()]
+    ),
+    "policies": lambda: _does("policy", "local rank k sends through", policies()),
     "launchers": _launchers,
     "local-ranks": _local_ranks,
     "stacks": _stacks,
@@ -261,8 +240,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
         [(code(name), one.formula, one.meaning, one.source) for name, one in metrics.FORMULAS.items()],
     ),
     "tender-rules": _tender_rules,
-    "coordinate-sources": lambda: _described(("source", "what it is"), _does(sources())),
+    "coordinate-sources": lambda: _does("source", "what it is", sources()),
     "route-rules": _route_rules,
-    "patterns": lambda: _described(("pattern", "messages"), _does(patterns())),
+    "patterns": lambda: _does("pattern", "messages", patterns()),
     **coverage.TABLES,
 }

@@ -20,11 +20,10 @@ from typing import NamedTuple
 from railyard.applications import launch
 from railyard.applications.programs import osu
 from railyard.base.errors import InputError
+from railyard.records import json_io
 from railyard.records.json_io import Json
 from railyard.records.store.imported import Point, Result
 
-#: The largest file that is read, in bytes.
-MOST_BYTES = 64 << 20
 #: What a user may state about results that do not have it: `--set NAME=VALUE`.
 SETTABLE = ("system", "partition", "environment", "check", "created", "command", "exit_status", "machine", "software")
 _OLD_PERFLOG = re.compile(r"[-0-9T:+]+\|reframe ([0-3]\.\S+)")
@@ -53,14 +52,8 @@ def results(
 
     Raises InputError for a file that no reader knows, is cut short, or has no figure.
     """
-    try:
-        with path.open("rb") as opened:
-            content = opened.read(MOST_BYTES + 1)
-        when = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    except OSError as error:
-        raise InputError(str(path), "", problem=(error.strerror or "").lower(), valid="a readable file") from error
-    if len(content) > MOST_BYTES:
-        raise InputError(str(path), "", problem="a larger file", valid=f"at most {MOST_BYTES:,} bytes")
+    content = json_io.read_bytes(path)
+    when = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     file = File(path.name, content.decode(errors="replace").lstrip("\ufeff"), units, program)
     reader = next((read for knows, read in READERS if knows(file)), None)
     if reader is None:
@@ -133,20 +126,12 @@ def _perflog(file: File) -> Iterator[Result]:
         if len(row) != len(heads):
             raise InputError(file.name, f"line {number}", problem=f"{len(row)} fields", valid=f"{len(heads)}")
         cells = {head: "" if cell in ("null", "None") else cell for head, cell in zip(heads, row, strict=True)}
-        foms = [head.removesuffix("_value") for head in heads if head.endswith("_value")]
+        values = {head.removesuffix("_value"): cell for head, cell in cells.items() if head.endswith("_value") and cell}
         points = [
-            Point(
-                fom=fom,
-                unit=cells[f"{fom}_unit"],
-                value=_number(cells[f"{fom}_value"], file.name, f"line {number}: {fom}"),
-            )
-            for fom in foms
-            if cells[f"{fom}_value"]
+            Point(fom=fom, unit=cells[f"{fom}_unit"], value=_number(cell, file.name, f"line {number}: {fom}"))
+            for fom, cell in values.items()
         ]
         name = cells.get("unique_name") or cells.get("name") or cells.get("display_name") or cells["info"]
-        whole = {
-            key: _whole(cells.get(key), file.name, f"line {number}: {key}") for key in ("num_tasks", "job_exitcode")
-        }
         nodes = cells.get("job_nodelist", "")
         is_good = cells.get("result", "pass") in ("pass", "success")
         yield Result(
@@ -160,9 +145,10 @@ def _perflog(file: File) -> Iterator[Result]:
             environment=cells.get("environ", ""),
             job=cells.get("jobid", ""),
             parameters={"name": name, **{key: cells[key] for key in _KEPT if cells.get(key)}},
-            nodes=_count(nodes),
-            ranks=whole["num_tasks"],
-            exit_status=whole["job_exitcode"],
+            # a list that is folded has commas within its brackets, too
+            nodes=len(nodes.split(",")) if nodes and "[" not in nodes else None,
+            ranks=_whole(cells.get("num_tasks"), file.name, f"line {number}: num_tasks"),
+            exit_status=_whole(cells.get("job_exitcode"), file.name, f"line {number}: job_exitcode"),
             machine=nodes,
             reason="" if is_good else f"ReFrame: {cells['result']}",
         )
@@ -170,11 +156,6 @@ def _perflog(file: File) -> Iterator[Result]:
 
 #: Columns of a perflog that are parameters.
 _KEPT = ("num_tasks_per_node", "num_cpus_per_task", "num_gpus_per_node", "spack_spec", "env_vars", "extra_resources")
-
-
-def _count(nodes: str) -> int | None:
-    """Return how many nodes a list with commas has; None for one that is folded, whose brackets have commas, too."""
-    return len(nodes.split(",")) if nodes and "[" not in nodes else None
 
 
 def _report(file: File) -> Iterator[Result]:
@@ -251,9 +232,10 @@ def _jube(file: File) -> Iterator[Result]:
             if unit and cells[head]
         ]
         parameters = {head: cell for head, cell in cells.items() if not units[head] and cell}
-        yield Result(
-            tool="JUBE result table", check=name, benchmark=name, created="", points=points, parameters=parameters
-        )
+        yield Result(tool="JUBE result table", check=name, benchmark=name, points=points, parameters=parameters)
+
+
+_BETTER = {"lower": "lower", "higher": "higher"}
 
 
 def _ramble(file: File) -> Iterator[Result]:
@@ -265,9 +247,7 @@ def _ramble(file: File) -> Iterator[Result]:
                 fom=fom["name"],
                 unit=fom.get("units") or "",
                 value=_number(fom["value"], file.name, f"{one['name']}: {fom['name']}"),
-                better={"lower": "lower", "higher": "higher"}.get(
-                    str(fom.get("fom_type", {}).get("better_direction")).lower(), "neither"
-                ),
+                better=_BETTER.get(str(fom.get("fom_type", {}).get("better_direction")).lower(), "neither"),
                 labels={} if context["name"] == "null" else {"context": context.get("display_name") or context["name"]},
             )
             for context in one.get("CONTEXTS") or ()
@@ -278,7 +258,6 @@ def _ramble(file: File) -> Iterator[Result]:
             tool="Ramble results",
             check=one["name"],
             benchmark=one.get("application_name") or variables["application_name"],
-            created="",
             points=points,
             parameters={"workload": one.get("workload_name") or variables["workload_name"]},
             nodes=_whole(variables.get("n_nodes"), file.name, "n_nodes"),
@@ -319,15 +298,8 @@ def _output(file: File) -> Iterator[Result]:
         tool=f"output of {reading.program} {reading.version}".strip(),
         check=program,
         benchmark=program,
-        created="",
         points=[
-            Point(
-                fom=str(one.fom),
-                unit=one.fom.unit.name,
-                better=str(one.fom.better),
-                labels=one.labels,
-                value=one.samples[0],
-            )
+            Point(fom=str(one.fom), **one.fom.document(), labels=one.labels, value=one.samples[0])
             for one in reading.series
         ],
         parameters=reading.parameters,
@@ -339,25 +311,16 @@ def _output(file: File) -> Iterator[Result]:
 
 
 def _refuse_old(file: File) -> Iterator[Result]:
-    version = _old(file)
-    raise InputError(file.name, "", problem=f"a perflog of ReFrame {version}", valid="one of ReFrame 4")
-
-
-def _old(file: File) -> str:
-    match = _OLD_PERFLOG.match(file.text)
-    return match[1] if match else ""
-
-
-def _begins(file: File, pattern: str) -> bool:
-    return re.match(pattern, file.text) is not None
+    versions = _OLD_PERFLOG.findall(file.text)
+    raise InputError(file.name, "", problem=f"a perflog of ReFrame {versions[0]}", valid="one of ReFrame 4")
 
 
 READERS: Sequence[tuple[Callable[[File], object], Callable[[File], Iterator[Result]]]] = (
     (lambda file: file.program, _output),
-    (_old, _refuse_old),
-    (lambda file: _begins(file, r"[\w|,]*\bjob_completion_time\b"), _perflog),
-    (lambda file: _begins(file, r"\s*\{") and '"session_info"' in file.text, _report),
-    (lambda file: _begins(file, r"\s*\{") and '"experiments"' in file.text, _ramble),
-    (lambda file: _begins(file, r"(?:[^\n|]*:\s*\n)?\s*\|(?:[^\n]*\|)+\s*\n\s*\|[-|\s]+\|"), _jube),
+    (lambda file: _OLD_PERFLOG.match(file.text), _refuse_old),
+    (lambda file: re.match(r"[\w|,]*\bjob_completion_time\b", file.text), _perflog),
+    (lambda file: re.match(r"\s*\{", file.text) and '"session_info"' in file.text, _report),
+    (lambda file: re.match(r"\s*\{", file.text) and '"experiments"' in file.text, _ramble),
+    (lambda file: re.match(r"(?:[^\n|]*:\s*\n)?\s*\|(?:[^\n]*\|)+\s*\n\s*\|[-|\s]+\|", file.text), _jube),
     (_program, _output),
 )

@@ -43,7 +43,8 @@ def export(root: Path, folder: Path, refused: Callable[[InputError], None]) -> t
     An invalid record is passed to `refused` and left out. Raises RunError without polars and for a folder that cannot
     be written, InputError for a table of another version.
     """
-    need_polars()
+    if find_spec("polars") is None:
+        raise RunError("the table needs Python's polars, which is not installed; run: make parquet")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / LOCK).open("a+") as file, exclusive.held(file, folder / LOCK):
@@ -62,12 +63,6 @@ def export(root: Path, folder: Path, refused: Callable[[InputError], None]) -> t
     except OSError as error:
         raise RunError(f"{folder} could not be written: {error.strerror}") from error
     return added, len(there)
-
-
-def need_polars() -> None:
-    """Raise RunError where polars, which writes and reads Parquet, is not installed."""
-    if find_spec("polars") is None:
-        raise RunError("the table needs Python's polars, which is not installed; run: make parquet")
 
 
 def files(root: Path) -> list[Path]:
@@ -96,15 +91,12 @@ def keys(folder: Path) -> set[Key]:
         frame = polars.scan_parquet(there, hive_partitioning=False).select("system", "record_id", "schema_version")
         rows = frame.unique().collect(engine="streaming").rows()
     except polars.exceptions.PolarsError as error:
-        raise InputError(str(folder), "", problem=_line(error), valid="a table of railyard, or a new folder") from error
+        problem = " ".join(str(error).split())[:200]
+        raise InputError(str(folder), "", problem=problem, valid="a table of railyard, or a new folder") from error
     if other := {version for *_, version in rows} - {VERSION}:
         valid = f"{VERSION}; export to a new folder"
         raise InputError(str(folder), "schema_version", min(other), valid)
     return {(system, name) for system, name, _ in rows}
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
 
 
 def _batches(paths: Sequence[Path]) -> Iterator[Sequence[Path]]:

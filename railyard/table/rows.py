@@ -77,7 +77,7 @@ def _recorded(document: Mapping[str, Json], limit: float | None) -> tuple[Any, .
         *_head(document),
         document["origin"],
         "",
-        *_dates(document["created"]),
+        *(datetime.fromisoformat(document["created"]), document["created"][:7]),
         *(system["name"], system["partition"], system["environment"]),
         *(case["check"], case["benchmark"], _json(parameters), (case["topology"] or {}).get("name", "")),
         *(len(names), entries.allocation([{"name": name} for name in names])),
@@ -94,7 +94,7 @@ def _imported(document: Mapping[str, Json], _limit: float | None) -> tuple[Any, 
         *_head(document),
         "imported",
         f"{source['tool']}: {source['file']} {source['sha256']}",
-        *_dates(document["created"]),
+        *(datetime.fromisoformat(document["created"]), document["created"][:7]),
         *(document["system"], document["partition"], document["environment"]),
         *(document["check"], document["benchmark"], _json(document["parameters"]), ""),
         *(document["nodes"], "", document["job"] or document["sha256"], "ok"),
@@ -107,21 +107,20 @@ def _head(document: Mapping[str, Json]) -> tuple[Any, ...]:
     return VERSION, document["sha256"], document["id"], int(level), lacks
 
 
-def _dates(created: str) -> tuple[datetime, str]:
-    return datetime.fromisoformat(created), created[:7]
-
-
 def _launch(number: int, launch: Mapping[str, Json], shared: Mapping[str, Json] | None) -> tuple[Any, ...]:
     """Return the columns of a launch; `shared` are the tables of its record, None for an imported one."""
     is_void = launch["status"] == "ok" and (launch.get("guard") or {}).get("verdict") == "void"
     started = launch.get("started")
     ranks = launch.get("ranks")
+    if shared:
+        ranks = len(folded.unfold(shared["columns"][ranks["host"]], "", "tables.columns")) if ranks else 0
     return (
         number,
         *(launch.get("placement", ""), launch.get("nic_policy", ""), launch.get("software", "native")),
-        *(launch.get("repeat", number), "void" if is_void else launch["status"], _reason(launch, is_void=is_void)),
+        *(launch.get("repeat", number), "void" if is_void else launch["status"]),
+        "; ".join(launch["guard"]["reasons"]) if is_void else str(launch["reason"]),
         *(datetime.fromisoformat(started) if started else None, launch.get("elapsed_s")),
-        _ranks(ranks, shared) if shared else ranks,
+        ranks,
         *(launch.get("placement_verdict", "cannot-tell"), launch.get("nic_verdict", "cannot-tell")),
         _faults(launch.get("health")),
     )
@@ -130,14 +129,6 @@ def _launch(number: int, launch: Mapping[str, Json], shared: Mapping[str, Json] 
 def _faults(read: Mapping[str, Json] | None) -> str | None:
     events = (Event(**{**item, "kind": Kind(item["kind"])}) for item in (read or {}).get("events", ()))
     return None if read is None else "; ".join(event.text() for event in events if event.is_fault)
-
-
-def _reason(launch: Mapping[str, Json], *, is_void: bool) -> str:
-    return "; ".join(launch["guard"]["reasons"]) if is_void else str(launch["reason"])
-
-
-def _ranks(named: Mapping[str, str] | None, shared: Mapping[str, Json]) -> int:
-    return len(folded.unfold(shared["columns"][named["host"]], "", "tables.columns")) if named else 0
 
 
 def _points(launch: Mapping[str, Json], figures: Mapping[str, Json]) -> Iterator[tuple[Any, ...]]:

@@ -8,7 +8,7 @@ Leaves out: whether what jobs report of themselves is true.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from railyard.records.record import Origin, Record
@@ -79,7 +79,10 @@ def _is_like(name: str, fact: str, other: str) -> bool:
 
 
 def _files(records: Sequence[Judged]) -> Iterator[tuple[str, str, str]]:
-    """Yield, as `differences` does, files with two digests, that some jobs of a case lack, or that change a clock."""
+    """Yield, as `differences` does, files with two digests, that some jobs of a case lack, or that change a clock.
+
+    A script of a NIC policy or an order, which is a word of a launch's line, need not be in jobs of other policies.
+    """
     digests: dict[str, tuple[Judged, str]] = {}
     jobs: dict[str, list[Judged]] = {}
     shown = set()
@@ -94,19 +97,9 @@ def _files(records: Sequence[Judged]) -> Iterator[tuple[str, str, str]]:
     for name in filter(_CLOCKS.search, digests):
         yield "", f"record {digests[name][0].id}: {name}", "a library that changes the program's clock"
     for of_case in jobs.values():
-        yield from _not_in_all(of_case)
-
-
-def _not_in_all(records: Sequence[Judged]) -> Iterator[tuple[str, str, str]]:
-    """Yield, as `differences` does, each file that some jobs of a case have and others lack.
-
-    A script of a NIC policy or an order, which is a word of a launch's line, need not be in jobs of other policies.
-    """
-    having: Mapping[str, list[Judged]] = {name: [] for read in records for name in read.files}
-    for read in records:
-        for name in read.files:
-            having[name].append(read)
-    for name, some in having.items():
-        if len(some) < len(records) and not any(f"/{name} " in ran.command for one in some for ran in one.launches):
-            text = f"among the files of {len(some)} of the {len(records)} jobs of this case"
-            yield "files", f"record {some[0].id}: {name}", text
+        for name in dict.fromkeys(name for read in of_case for name in read.files):
+            having = [read for read in of_case if name in read.files]
+            commands = (ran.command for one in having for ran in one.launches)
+            if len(having) < len(of_case) and not any(f"/{name} " in command for command in commands):
+                text = f"among the files of {len(having)} of the {len(of_case)} jobs of this case"
+                yield "files", f"record {having[0].id}: {name}", text

@@ -10,7 +10,7 @@ import base64
 import hashlib
 import math
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,16 +42,17 @@ def page(result: Evaluation) -> str:
     """Return the page as HTML."""
     from markupsafe import Markup  # here, because no other command of `railyard tender` needs it
 
-    style = (TEMPLATES / "board.css").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    style = file("board.css")
     scored = [line for line in result.lines if line.score]
+    cases = zip(scored[0].cases.values(), scored[1].cases.values(), strict=True) if scored[1:] else ()
+    ahead = sum(one.value > other.value for one, other in cases)
     return (
         environment()
         .get_template("board.html.j2")
         .render(
             result=result,
             style=Markup(style),
-            style_hash=f"sha256-{digest}",
+            style_hash=hash_of(style),
             metric=FORMULAS[result.tender.metric],
             bids=counted(len(result.lines), "bid"),
             complete=len(scored),
@@ -67,11 +68,26 @@ def page(result: Evaluation) -> str:
             scale=_Scale(scored, is_ratio=FORMULAS[result.tender.metric].is_ratio),
             first_fault=_first_fault,
             changes=trust.changes()[0],
-            worse=list(_worse(scored)),
-            ahead=_ahead(scored) if scored[1:] else 0,
+            worse=[
+                (line.bidder, name, it)
+                for line in scored
+                for name, it in line.cases.items()
+                if (it.high or it.value) < 1
+            ],
+            ahead=ahead,
             bounds=bounds,
         )
     )
+
+
+def file(name: str) -> str:
+    """Return the text of a style or a script of the pages."""
+    return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def hash_of(text: str) -> str:
+    """Return the hash by which a page's policy of contents allows a style or a script."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def environment() -> Environment:
@@ -127,19 +143,7 @@ def _trusted(line: Line) -> str:
     return "; ".join(parts)
 
 
-def _worse(lines: Sequence[Line]) -> Iterator[tuple[str, str, Interval]]:
-    """Yield bidder, case and speedup of each case whose interval, or else value, is below that of the reference."""
-    for line in lines:
-        yield from ((line.bidder, name, it) for name, it in line.cases.items() if (it.high or it.value) < 1)
-
-
 def _first_fault(line: Line) -> tuple[str, str, str]:
     """Return the first rule with a fault, the beginning of the fault's text, and what the rule demands."""
     rule = next(rule for rule in line.rules if rule.faults)
     return rule.name, textwrap.shorten(rule.faults[0].text, MOST_OF_A_FAULT, placeholder=" ..."), rule.text
-
-
-def _ahead(lines: Sequence[Line]) -> int:
-    """Return in how many cases the first bid has a higher speedup than the second."""
-    first, second = lines[0].cases, lines[1].cases
-    return sum(first[name].value > second[name].value for name in first)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import click
 
+from railyard.analysis.text import counted
 from railyard.base.commands import COUNT, PATH, Commands, example, format_option, option, output_option
 from railyard.base.errors import InputError
 from railyard.records import provenance, record
@@ -25,7 +26,7 @@ from railyard.records.rules.registry import Fault
 from railyard.records.store import bag
 from railyard.records.store.bag import Bid
 from railyard.tender import bids, board, completeness, evaluation, judged, measured, presets, request
-from railyard.tender.evaluation import SCENARIOS, Evaluation, Interval, Line
+from railyard.tender.evaluation import SCENARIOS, Evaluation, Line
 from railyard.tender.metrics import FORMULAS
 
 
@@ -50,7 +51,9 @@ def _markdown(result: Evaluation) -> Iterator[str]:
         yield _row(["case", "weight", *(line.bidder for line in scored)])
         yield "|" + "---|" * (2 + len(scored))
         for case in result.tender.cases:
-            yield _row([case.name, f"{case.weight:g}", *(_text(line.cases[case.name]) for line in scored)])
+            speedups = (line.cases[case.name] for line in scored)
+            texts = (f"{one.value:.3f}{board.bounds(one, ' ({:.3f} to {:.3f})')}" for one in speedups)
+            yield _row([case.name, f"{case.weight:g}", *texts])
     yield "\n## Sensitivity\n"
     if len(scored) > 1 and scored[0].wins_by:
         yield _row(["share of draws with the best score", *(line.bidder for line in scored)])
@@ -83,10 +86,6 @@ def _faults(line: Line) -> Iterator[str]:
             yield f"- {rule.name}: {_plain(': '.join(filter(None, [fault.field, fault.text])))}"
         if len(rule.faults) > 5:
             yield f"- {rule.name}: {len(rule.faults) - 5} more"
-
-
-def _text(interval: Interval) -> str:
-    return f"{interval.value:.3f}{board.bounds(interval, ' ({:.3f} to {:.3f})')}"
 
 
 def _row(cells: list[str]) -> str:
@@ -219,10 +218,9 @@ def pack(
     files = [path for given in records for path in files_of(given)]
     reasons = {} if request_file is None else _left_out(files, request_file)
     files = [path for path in files if path not in reasons]
-    where = None if key is None else key.absolute()
     bid = Bid(bidder=bidder, tier=tier, nodes=nodes, pledges=dict(map(_pledge, pledge)))
-    bag.write(output, files, bid, attached=attach, key=where)
-    click.echo(f"wrote {output}: {len(files)} record{'' if len(files) == 1 else 's'}, {bag.signed(output).text}")
+    bag.write(output, files, bid, attached=attach, key=key and key.absolute())
+    click.echo(f"wrote {output}: {counted(len(files), 'record')}, {bag.signed(output).text}")
     click.echo(f"sha256 {bag.digest(output)}: send it to the buyer before the bag, so that no copy can be earlier")
     for path, why in reasons.items():
         click.echo(f"left out {path}: {why}")
@@ -296,7 +294,10 @@ def evaluate(
     """
     wanted = request.load(request_file)
     result = evaluation.evaluate(wanted, bids.read_all(given, allowed_signers))
-    result = dataclasses.replace(result, made=_made(request_file))
+    code, digest = provenance.code(), hashlib.sha256(request_file.read_bytes()).hexdigest()
+    commit = str(code["git_commit"])[:12] + (" with changes" if code["git_dirty"] else "")
+    written = f"Written {datetime.now(UTC):%Y-%m-%d %H:%M} UTC by railyard {code['version']} ({commit})"
+    result = dataclasses.replace(result, made=f"{written} from {request_file.name}, sha256 {digest}")
     content = FORMATS[form](result)
     if output is None:
         click.echo(content, nl=False)
@@ -307,11 +308,3 @@ def evaluate(
 
 def _line(item: Fault | completeness.Note) -> str:
     return ": ".join(filter(None, [item.field, item.text]))
-
-
-def _made(request_file: Path) -> str:
-    """Return which railyard makes the evaluation, when, and of which tender file."""
-    code, digest = provenance.code(), hashlib.sha256(request_file.read_bytes()).hexdigest()
-    commit = str(code["git_commit"])[:12] + (" with changes" if code["git_dirty"] else "")
-    today = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-    return f"Written {today} by railyard {code['version']} ({commit}) from {request_file.name}, sha256 {digest}"

@@ -6,7 +6,7 @@ The docstring of a rule is its text in the output of `railyard tender`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from railyard.base.errors import as_seen
@@ -44,30 +44,19 @@ class Ruled:
     notes: Sequence[Note] = ()
 
 
-def _of_case(case: Case, text: str, kind: type[Fault] | type[Note] = Fault) -> Fault | Note:
-    """Return a fault, or a note, about a case."""
-    return kind(field=f"case {case.name}", text=text)
-
-
-def _of_record(read: Judged, field: str, text: str, kind: type[Fault] | type[Note] = Fault) -> Fault | Note:
-    """Return a fault, or a note, about a field of a record."""
-    return kind(field=f"record {read.id}{field and f': {field}'}", text=text)
-
-
 def check(tender: Tender, bid: Read, others: Sequence[Read] = ()) -> list[Ruled]:
     """Return every rule with its faults; the bid is complete if none has any. `others` are the other bids."""
-    results = [_ruled(rule, rule(tender, bid)) for rule in RULES]
-    return [*results, *(_ruled(rule, rule(tender, bid, others)) for rule in (ACROSS if others else ()))]
-
-
-def _ruled(rule: Callable[..., object], items: Iterable[Fault | Note]) -> Ruled:
-    results = list(items)
-    return Ruled(
-        name=rule.__name__.replace("_", "-"),
-        text=(rule.__doc__ or "").strip(),
-        faults=[item for item in results if isinstance(item, Fault)],
-        notes=[item for item in results if isinstance(item, Note)],
-    )
+    items_of: dict[Callable[..., object], list[Fault | Note]] = {rule: list(rule(tender, bid)) for rule in RULES}
+    items_of |= {rule: list(rule(tender, bid, others)) for rule in ACROSS if others}
+    return [
+        Ruled(
+            name=rule.__name__.replace("_", "-"),
+            text=(rule.__doc__ or "").strip(),
+            faults=[item for item in items if isinstance(item, Fault)],
+            notes=[item for item in items if isinstance(item, Note)],
+        )
+        for rule, items in items_of.items()
+    ]
 
 
 def by_hand(tender: Tender) -> Iterator[tuple[str, Rule]]:
@@ -120,15 +109,14 @@ def challenge(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     for read in bid.records:
         if read.challenge != tender.challenge:
             text = f"{read.challenge or 'none'}; the tender's is {tender.challenge}"
-            yield _of_record(read, "case.challenge", text)
+            yield Fault(f"record {read.id}: case.challenge", text)
 
 
 def origin(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """Every record has an origin that the tender accepts, and all are of one system."""
     for read in bid.records:
         if read.origin not in tender.origins:
-            text = f"{read.origin}; accepted: {', '.join(tender.origins)}"
-            yield _of_record(read, "origin", text)
+            yield Fault(f"record {read.id}: origin", f"{read.origin}; accepted: {', '.join(tender.origins)}")
     systems = sorted({read.system for read in bid.records})
     if len(systems) > 1:
         yield Fault("records", f"of {len(systems)} systems: {', '.join(systems)}")
@@ -156,10 +144,10 @@ def first_jobs(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
         count = len({read.session for read in answering})
         if case.jobs is not None and count > 1:
             text = f"jobs of {count} sessions; expected one; run: reframe ... --repeat={case.jobs}"
-            yield _of_case(case, text)
+            yield Fault(f"case {case.name}", text)
         elif case.jobs is not None and len(answering) > case.jobs:
             text = f"the first {case.jobs} of {len(answering)} jobs count"
-            yield _of_case(case, text, Note)
+            yield Note(f"case {case.name}", text)
 
 
 def launches_once(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -167,10 +155,10 @@ def launches_once(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     jobs: dict[str, str] = {}
     for read in bid.records:
         if jobs.setdefault(read.job, read.id) != read.id:
-            yield _of_record(read, "run.job", f"the job of record {jobs[read.job]}")
+            yield Fault(f"record {read.id}: run.job", f"the job of record {jobs[read.job]}")
     for copy in copies.within(bid.records):
         text = f"copied within the bid: {_launches(copy.original_launch)} of record {copy.original.id}"
-        yield _of_record(copy.read, _launches(copy.launch), text)
+        yield Fault(f"record {copy.read.id}: {_launches(copy.launch)}", text)
 
 
 def _launches(number: int) -> str:
@@ -196,22 +184,23 @@ def one_clock(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
         apart_s = 0.0 if read.up_s is None or first.up_s is None else read.up_s - first.up_s
         if abs(apart_s) > CLOCKS_S:
             text = f"{apart_s:+.0f} s against record {first.id} of the same boot"
-            yield _of_record(read, "begun_monotonic_s", text)
+            yield Fault(f"record {read.id}: begun_monotonic_s", text)
     for one, other in itertools.pairwise(sorted(measured_on, key=lambda read: (read.allocation, read.started))):
         is_same = one.allocation == other.allocation and one.allocation != ""
         if is_same and (early_s := one.ended_s - seconds(other.started)) > SECOND_S:
             text = f"{other.started}: {early_s:.0f} s before record {one.id} of the same nodes ended"
-            yield _of_record(other, "started", text)
+            yield Fault(f"record {other.id}: started", text)
 
 
 def parameters(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """Every record of a case's check has the parameters that the tender names, and else the defaults of the check."""
-    for read in one_of_each_work(bid.records):
+    first_of_each = {read.work: read for read in reversed(bid.records)}
+    for read in reversed(first_of_each.values()):
         wanted = [case for case in tender.cases if case.check == read.check]
         if not wanted or any(case.is_met_by(read) for case in wanted):
             continue
         differences = min((list(case.differences(read)) for case in wanted), key=len)
-        yield from (_of_record(read, "", text) for text in differences)
+        yield from (Fault(f"record {read.id}", text) for text in differences)
 
 
 def cases(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -221,23 +210,21 @@ def cases(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
         if len(works := {read.work: read for read in answering}) > 1:
             one, other = itertools.islice(works.values(), 2)
             text = f"records {one.id} and {other.id} are not one case: {_unlike(one, other)}"
-            yield _of_case(case, text)
+            yield Fault(f"case {case.name}", text)
         results = measured.of_case(case, answering)
         launches, jobs = (results.launches, len(results.by_job)) if results else (0, 0)
         what = f"{case.fom} under {case.placement} + {case.nic_policy}"
         if not answering:
-            yield _of_case(case, f"no record of {case.check} on {case.nodes} nodes")
+            yield Fault(f"case {case.name}", f"no record of {case.check} on {case.nodes} nodes")
         elif launches < case.launches:
-            yield _of_case(case, f"{launches} results with {what}; {case.launches} are needed")
+            yield Fault(f"case {case.name}", f"{launches} results with {what}; {case.launches} are needed")
         elif jobs < (case.jobs or 1):
-            yield _of_case(case, f"{jobs} jobs with {what}; {case.jobs} are needed")
+            yield Fault(f"case {case.name}", f"{jobs} jobs with {what}; {case.jobs} are needed")
         else:
-            yield _of_case(case, _shown(case, answering[0], launches, jobs), Note)
-
-
-def one_of_each_work(records: Sequence[Judged]) -> list[Judged]:
-    """Return the first record of each work (program, parameters, network)."""
-    return list({read.work: read for read in reversed(records)}.values())[::-1]
+            first = answering[0]
+            unnamed = ", ".join(f"{name} {value}" for name, value in case.unnamed(first).items()) or "nothing"
+            text = f"{launches} results of {jobs} jobs on {first.nodes} of {first.granted} nodes"
+            yield Note(f"case {case.name}", f"{text}; not named by the tender: {unnamed}")
 
 
 def _unlike(one: Judged, other: Judged) -> str:
@@ -250,13 +237,6 @@ def _unlike(one: Judged, other: Judged) -> str:
         if getattr(one, name) != getattr(other, name):
             return f"{name} {getattr(one, name)} and {getattr(other, name)}"
     return "the MPI library"
-
-
-def _shown(case: Case, read: Judged, launches: int, jobs: int) -> str:
-    """Return on what a case ran, and what of it the tender does not name."""
-    unnamed = ", ".join(f"{name} {value}" for name, value in case.unnamed(read).items())
-    used = f"{read.nodes} of {read.granted} nodes"
-    return f"{launches} results of {jobs} jobs on {used}; not named by the tender: {unnamed or 'nothing'}"
 
 
 def tier(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -275,7 +255,8 @@ def limits(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
             continue
         verdict = measured.meets(case, results, case.limit)
         text = f"{verdict} the limit of {case.limit:.6g}: {results.text}"
-        yield _of_case(case, text, Note if verdict is Meets.MEETS else Fault)
+        kind = Note if verdict is Meets.MEETS else Fault
+        yield kind(f"case {case.name}", text)
 
 
 def system_nodes(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -285,7 +266,7 @@ def system_nodes(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     for case in tender.cases if bid.bid.nodes is not None else ():
         used = nodes_of(case, bid.records)
         if used is not None and used > (bid.bid.nodes or 0):
-            yield _of_case(case, f"on {used} nodes; the offered system has {bid.bid.nodes}")
+            yield Fault(f"case {case.name}", f"on {used} nodes; the offered system has {bid.bid.nodes}")
 
 
 def speedups(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -313,7 +294,8 @@ def _demanded(case: Case, results: Measured, bound: float, what: str) -> Iterato
     verdict = measured.meets(case, results, bound)
     text = f"{verdict}: {results.text}; the {what} is {bound:.6g}"
     if verdict is not Meets.MEETS:
-        yield _of_case(case, text, Fault if verdict is Meets.DOES_NOT_MEET else Note)
+        kind = Fault if verdict is Meets.DOES_NOT_MEET else Note
+        yield kind(f"case {case.name}", text)
 
 
 def presets(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
@@ -337,13 +319,15 @@ def named_network(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
             named = {name: read.setting[name] for name in OF_A_TORUS if name in read.setting}
             if read.origin is not Origin.MEASURED and named.keys() - case.parameters.keys():
                 wanted = ", ".join(f"{name}: {json_io.canonical(value)}" for name, value in named.items())
-                yield _of_case(case, f"{read.origin}; the tender's `parameters` do not name all of {wanted}")
+                yield Fault(
+                    f"case {case.name}", f"{read.origin}; the tender's `parameters` do not name all of {wanted}"
+                )
 
 
 def own_launches(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[Fault | Note]:
     """No job, launch or series of the bid is in a bid that the buyer received before, or that is signed."""
     for other in others:
-        name = _name(other)
+        name = as_seen(other.bid.bidder)
         jobs, boots = ({getattr(read, key) for read in other.records} - {None} for key in ("job", "boot"))
         copied = {copy.read.id: copy for copy in copies.between(bid.records, other.records)}
         shared: set[str | None] = set()
@@ -356,7 +340,7 @@ def own_launches(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[
                 yield _against(tender, (bid, other), field, text)
             elif read.boot in boots - shared:
                 shared.add(read.boot)
-                yield _of_record(read, "run.boot", f"ran on the computer of a record of {name}", Note)
+                yield Note(f"record {read.id}: run.boot", f"ran on the computer of a record of {name}")
 
 
 def _against(tender: Tender, bids: tuple[Read, Read], field: str, text: str) -> Fault | Note:
@@ -376,23 +360,19 @@ def _against(tender: Tender, bids: tuple[Read, Read], field: str, text: str) -> 
     return Note(field, f"{text}, which came later") if bid < other else Fault(field, text)
 
 
-def _name(bid: Read) -> str:
-    return as_seen(bid.bid.bidder)
-
-
 def own_name(tender: Tender, bid: Read, others: Sequence[Read]) -> Iterator[Fault | Note]:
     """No bid that came before, or that is signed, has the name of this bidder, or one that looks like it."""
     looks = text_rules.skeleton(bid.bid.bidder)
     for other in others:
         if text_rules.skeleton(other.bid.bidder) == looks:
-            text = f"{as_seen(bid.bid.bidder)} looks like {_name(other)} of {as_seen(str(other.path))}"
+            text = f"{as_seen(bid.bid.bidder)} looks like {as_seen(other.bid.bidder)} of {as_seen(str(other.path))}"
             yield _against(tender, (bid, other), "bidder", text)
 
 
 def explained(tender: Tender, bid: Read) -> Iterator[Fault | Note]:
     """Launches that an event of the network made slow count as all others, and are named."""
     for read in bid.records:
-        yield from (_of_record(read, "", text, Note) for text in read.explained)
+        yield from (Note(f"record {read.id}", text) for text in read.explained)
 
 
 RULES: Sequence[Check] = (

@@ -26,7 +26,7 @@ from railyard.tender.completeness import Ruled
 from railyard.tender.judged import Judged
 from railyard.tender.measured import Measured
 from railyard.tender.metrics import Given
-from railyard.tender.request import Case, Tender
+from railyard.tender.request import Tender
 
 SEED, DRAWS = 20131, 4000
 #: Relative difference below which two scores are equal.
@@ -120,6 +120,9 @@ class Evaluation:
         return bool(self.leads) and all(lead and (lead.low or 0) > 1 for lead in self.leads)
 
 
+Weights = Mapping[str, float]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Drawn:
     """A complete bid: the results of its cases, their values, exact and in draws, and the weight of each in its score.
@@ -127,12 +130,24 @@ class _Drawn:
     `weights` are the derivatives of the score's logarithm by those of the values.
     """
 
+    tender: Tender
     results: Mapping[str, Measured]
     exact: Mapping[str, Floats]
     drawn: Mapping[str, Floats]
     nodes: Mapping[str, int]
     system_nodes: int
     weights: Mapping[str, float] = field(default_factory=dict)
+
+    def scores(self, medians: Mapping[str, Floats], weights: Weights) -> Floats:
+        """Return the score for each draw of the medians."""
+        nodes, system_nodes = self.nodes, self.system_nodes
+        return metrics.score(
+            Given(tender=self.tender, medians=medians, nodes=nodes, system_nodes=system_nodes, weights=weights)
+        )
+
+    def score(self, weights: Weights) -> float:
+        """Return the score that the exact values have with these weights of the cases."""
+        return float(self.scores(self.exact, weights)[0])
 
     @property
     def sides(self) -> list[contrast.Weighted]:
@@ -156,9 +171,6 @@ class _Drawn:
         return all(results.is_exact for results in self.results.values())
 
 
-Weights = Mapping[str, float]
-
-
 def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
     """Evaluate bids against a tender; a bid with any fault has no score. A bag that is there twice is one bid."""
     read = _once(read)
@@ -170,10 +182,11 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
         for index, (bid, rules) in enumerate(zip(read, ruled, strict=True))
         if not any(rule.faults for rule in rules)
     }
-    scores = {index: _score(tender, values, values.drawn, weights) for index, values in drawn.items()}
+    scores = {index: values.scores(values.drawn, weights) for index, values in drawn.items()}
     is_shown = all(bid.is_exact or bid.jobs >= contrast.FEWEST for bid in drawn.values())
     wins = _wins(scores) if is_shown else {}
-    disturbed = _disturbed(tender, drawn, weights, chance) if is_shown else {}
+    disturbed = _disturbed(drawn, weights, chance) if is_shown else {}
+    scored = {index: _around(one.score(weights), one.sides, one.is_exact) for index, one in drawn.items()}
     lines = {}
     for index, bid in enumerate(read):
         lines[index] = Line(
@@ -189,17 +202,17 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
             days=_days(bid.records),
             signer=bid.signed.by,
             origins=sorted({record.origin for record in bid.records}),
-            score=_score_with_bounds(tender, drawn[index], weights) if index in drawn else None,
-            cases=_speedups(tender, drawn[index]) if index in drawn else {},
+            score=scored.get(index),
+            cases=_speedups(drawn[index]) if index in drawn else {},
         )
     order = sorted(lines, key=lambda index: _rank(lines[index]))
     ranked = [(lines[index], drawn[index]) for index in order if index in drawn]
-    leads = [_lead(tender, ranked[0], other) for other in ranked[1:]]
+    leads = [_lead(ranked[0], other) for other in ranked[1:]]
     return Evaluation(
         tender=tender,
         lines=[lines[index] for index in order],
         sentence=_sentence(ranked, leads),
-        flips=_flips(tender, drawn, lines, weights),
+        flips=_flips(drawn, lines, weights),
         leads=leads,
         trust=_trust(tender, read, [bid.error for bid in drawn.values()]),
     )
@@ -237,13 +250,18 @@ def _draw(tender: Tender, bid: Read, chance: np.random.Generator, weights: Weigh
     scored = {case.name: measured.scored(tender, case, bid) for case in tender.cases}
     results = {name: result for name, result in scored.items() if result is not None}
     one = _Drawn(
+        tender=tender,
         results=results,
         exact={name: np.array([result.value]) for name, result in results.items()},
         drawn=_draws(results, chance),
         nodes={case.name: completeness.nodes_of(case, bid.records) or case.nodes for case in tender.cases},
         system_nodes=bid.bid.nodes or 0,
     )
-    return replace(one, weights=_derivatives(tender, one, weights))
+    step, base = 1e-4, one.score(weights)
+    changed = {
+        name: one.scores({**one.exact, name: value * np.exp(step)}, weights)[0] for name, value in one.exact.items()
+    }
+    return replace(one, weights={name: float(np.log(score / base)) / step for name, score in changed.items()})
 
 
 def _draws(results: Mapping[str, Measured], chance: np.random.Generator) -> dict[str, Floats]:
@@ -265,30 +283,10 @@ def _draws(results: Mapping[str, Measured], chance: np.random.Generator) -> dict
     return drawn
 
 
-def _derivatives(tender: Tender, bid: _Drawn, weights: Weights) -> dict[str, float]:
-    """Return the derivatives of the score's logarithm with respect to the logarithm of each value."""
-    step, base = 1e-4, _exact(tender, bid, weights)
-    changed = {
-        name: _score(tender, bid, {**bid.exact, name: value * np.exp(step)}, weights)
-        for name, value in bid.exact.items()
-    }
-    return {name: float(np.log(score[0] / base)) / step for name, score in changed.items()}
-
-
-def _score(tender: Tender, bid: _Drawn, medians: Mapping[str, Floats], weights: Weights) -> Floats:
-    return metrics.score(
-        Given(tender=tender, medians=medians, nodes=bid.nodes, system_nodes=bid.system_nodes, weights=weights)
-    )
-
-
-def _exact(tender: Tender, bid: _Drawn, weights: Weights) -> float:
-    return float(_score(tender, bid, bid.exact, weights)[0])
-
-
-def _speedups(tender: Tender, bid: _Drawn) -> dict[str, Interval]:
+def _speedups(bid: _Drawn) -> dict[str, Interval]:
     """Return the speedups of a bid's cases over their references, with their bounds."""
     cases = {}
-    for case in tender.cases:
+    for case in bid.tender.cases:
         results = bid.results[case.name]
         bounds = results.bounds() if results.is_exact or results.is_of_machine else None
         ends = sorted(map(float, metrics.speedup(case, np.array(bounds)))) if bounds else [None, None]
@@ -297,16 +295,14 @@ def _speedups(tender: Tender, bid: _Drawn) -> dict[str, Interval]:
     return cases
 
 
-def _score_with_bounds(tender: Tender, bid: _Drawn, weights: Weights) -> Interval:
-    """Return the score of a complete bid; bounds are over jobs."""
-    exact, interval = _exact(tender, bid, weights), contrast.interval(bid.sides)
-    if bid.is_exact:
-        return Interval(value=exact, low=exact, high=exact)
-    return _around(exact, bid.sides, interval)
+def _around(value: float, sides: Sequence[contrast.Weighted], is_exact: bool) -> Interval:
+    """Return a value with the bounds that the interval of its logarithm, over jobs, has around the mean of the jobs.
 
-
-def _around(value: float, sides: Sequence[contrast.Weighted], interval: tuple[float, float] | None) -> Interval:
-    """Return a value with the bounds that an interval of its logarithm, over jobs, has around the mean of the jobs."""
+    An exact value has no width; with too few jobs there are no bounds.
+    """
+    if is_exact:
+        return Interval(value=value, low=value, high=value)
+    interval = contrast.interval(sides)
     if interval is None:
         return Interval(value=value, low=None, high=None)
     center = sum(weight * contrast.mean(logs) for weight, logs in sides)
@@ -315,18 +311,18 @@ def _around(value: float, sides: Sequence[contrast.Weighted], interval: tuple[fl
 
 
 def _disturbed(
-    tender: Tender, drawn: Mapping[int, _Drawn], weights: Weights, chance: np.random.Generator
+    drawn: Mapping[int, _Drawn], weights: Weights, chance: np.random.Generator
 ) -> dict[str, dict[int, float]]:
     """Return how often each bid wins with other weights, and with noise on every median."""
     factors = SPREAD ** chance.uniform(-1, 1, (WEIGHT_DRAWS if drawn else 0, len(weights)))
     changed = [dict(zip(weights, row, strict=True)) for row in factors * np.array(list(weights.values()))]
-    exact = {index: np.array([_exact(tender, bid, one) for one in changed]) for index, bid in drawn.items()}
+    exact = {index: np.array([bid.score(one) for one in changed]) for index, bid in drawn.items()}
     shares = {WEIGHTS: _wins(exact)}
     for name, share in zip(SCENARIOS[1:], NOISE, strict=True):
         scores = {}
         for index, bid in drawn.items():
             noisy = {case: median * np.exp(share * chance.standard_normal(DRAWS)) for case, median in bid.exact.items()}
-            scores[index] = _score(tender, bid, noisy, weights)
+            scores[index] = bid.scores(noisy, weights)
         shares[name] = _wins(scores)
     return shares
 
@@ -357,18 +353,17 @@ def _sentence(ranked: Sequence[tuple[Line, _Drawn]], leads: Sequence[Interval | 
         few = [bid.jobs for (_, bid), lead in zip(ranked[1:], leads, strict=True) if lead is None]
         least = min(*few, ranked[0][1].jobs)
         return (
-            f"{first} {best}, but nobody can tell whether its machine is better: {least} "
-            f"job{'' if least == 1 else 's'} of a case in a bid; {contrast.FEWEST} are needed in each."
+            f"{first} {best}, but nobody can tell whether its machine is better: {counted(least, 'job')} "
+            f"of a case in a bid; {contrast.FEWEST} are needed in each."
         )
     close = [line.bidder for (line, _), lead in zip(ranked[1:], leads, strict=True) if lead and (lead.low or 0) <= 1]
     if close or leads[0] is None:
         return f"{first} {best}, but cannot be told apart from {', '.join(close)} (95 %)."
-    lead, second = leads[0], ranked[1][0].bidder
-    bounds = f"{lead.low:.3f} to {lead.high:.3f}"
-    return f"{first} is best: it {best}, {lead.value:.3f} times that of {second} (95 %: {bounds})."
+    lead, times = leads[0], f"times that of {ranked[1][0].bidder}"
+    return f"{first} is best: it {best}, {lead.value:.3f} {times} (95 %: {lead.low:.3f} to {lead.high:.3f})."
 
 
-def _lead(tender: Tender, best: tuple[Line, _Drawn], other: tuple[Line, _Drawn]) -> Interval | None:
+def _lead(best: tuple[Line, _Drawn], other: tuple[Line, _Drawn]) -> Interval | None:
     """Return the ratio of two scores with its bounds, None if there are too few jobs; pledges do not vary.
 
     The best bid must lead each other one. A false lead therefore needs a false difference between the two best,
@@ -377,22 +372,19 @@ def _lead(tender: Tender, best: tuple[Line, _Drawn], other: tuple[Line, _Drawn])
     (line, bid), (second, rival) = best, other
     assert line.score is not None and second.score is not None
     ratio = line.score.value / second.score.value
-    if tender.scored == "pledged" and all(
-        set(r.by_job) == {"pledge"} for r in (*bid.results.values(), *rival.results.values())
-    ):
-        return Interval(value=ratio, low=ratio, high=ratio)
-    sides = [*bid.sides, *((-weight, logs) for weight, logs in rival.sides)]
-    interval = contrast.interval(sides)
-    return None if interval is None else _around(ratio, sides, interval)
+    results = [*bid.results.values(), *rival.results.values()]
+    is_exact = bid.tender.scored == "pledged" and all(set(result.by_job) == {"pledge"} for result in results)
+    lead = _around(ratio, [*bid.sides, *((-weight, logs) for weight, logs in rival.sides)], is_exact)
+    return None if lead.low is None else lead
 
 
-def _flips(tender: Tender, drawn: Mapping[int, _Drawn], lines: Mapping[int, Line], weights: Weights) -> list[str]:
+def _flips(drawn: Mapping[int, _Drawn], lines: Mapping[int, Line], weights: Weights) -> list[str]:
     """Return which single change of a weight makes another bid the best."""
     if len(drawn) < 2:
         return []
 
     def best(changed: Weights) -> int:
-        return max(drawn, key=lambda index: _exact(tender, drawn[index], changed))
+        return max(drawn, key=lambda index: drawn[index].score(changed))
 
     usual, flips = best(weights), list[str]()
     for name in weights:
@@ -409,17 +401,18 @@ def _trust(tender: Tender, bids: Sequence[Read], errors: Sequence[float | None])
 
     `errors` are the standard errors of the logarithms of the scores; None for a bid with too few jobs.
     """
-    return [*((case.name, _trust_of_case(tender, case, bids)) for case in tender.cases), *_luck(tender, errors)]
-
-
-def _trust_of_case(tender: Tender, case: Case, bids: Sequence[Read]) -> str:
-    records = [read for bid in bids for read in bid.records if read.check == case.check]
-    origins = {read.origin for read in records} or set(tender.origins)
-    if origins <= COMPUTED:
-        where = " where it has the same SimGrid" if Origin.SIMULATED in origins else ""
-        return f"The checker computes {case.fom} again{where}."
-    own = check_sources.value(case.check, "benchmark") or case.check
-    return trust.sentence(records[0].benchmark if records else str(own), str(case.fom))
+    sentences = []
+    for case in tender.cases:
+        records = [read for bid in bids for read in bid.records if read.check == case.check]
+        origins = {read.origin for read in records} or set(tender.origins)
+        if origins <= COMPUTED:
+            where = " where it has the same SimGrid" if Origin.SIMULATED in origins else ""
+            sentences.append((case.name, f"The checker computes {case.fom} again{where}."))
+        else:
+            own = check_sources.value(case.check, "benchmark") or case.check
+            benchmark = records[0].benchmark if records else str(own)
+            sentences.append((case.name, trust.sentence(benchmark, str(case.fom))))
+    return [*sentences, *_luck(tender, errors)]
 
 
 def _luck(tender: Tender, errors: Sequence[float | None]) -> Iterator[tuple[str, str]]:

@@ -16,7 +16,7 @@ from railyard.placements.orders.allocation import AllocationOrder
 from railyard.records.benchmark import Labels
 from railyard.records.folded import slow
 from railyard.records.json_io import Json
-from railyard.records.record import Case, Launch, Origin, Record
+from railyard.records.record import Origin, Record
 from railyard.records.rules import rebuilt
 from railyard.records.rules.times import seconds
 from railyard.records.store import entries
@@ -93,12 +93,14 @@ def of_record(read: Record, marks: bytes | None = None) -> Judged:
     nodes = max((len(launch.ranks.hosts) for launch in read.launches if launch.is_result), default=0)
     work = [case.check, case.parameters, setting, nodes, environment, commit, read.provenance["mpi"]]
     names = sorted(rebuilt.names(read))
+    # A record is made some time after its last launch ended, which may be a time that no calendar has.
+    ends = (seconds(launch.started) + (launch.elapsed_s or 0.0) for launch in read.launches if launch.started)
     return Judged(
         id=read.id,
         sha256=read.sha256,
         created=read.created,
         started=min((launch.started for launch in read.launches if launch.started), default=read.created),
-        ended_s=_ended_s(read),
+        ended_s=max(ends, default=seconds(read.created)),
         origin=read.origin,
         system=read.system.name,
         commit=commit,
@@ -124,39 +126,41 @@ def of_record(read: Record, marks: bytes | None = None) -> Judged:
         session=None if run is None else str(run["session"]),
         number=0 if run is None else int(run["number"]),
         previous=None if run is None else run["previous"],
-        launches=tuple(_ran(read, launch) for launch in read.launches),
+        launches=tuple(
+            Ran(
+                placement=launch.placement,
+                nic_policy=launch.nic_policy,
+                is_result=launch.is_result,
+                ranks=len(launch.ranks),
+                command=launch.command,
+                values=entries.launch_values(launch) if launch.is_result else {},
+            )
+            for launch in read.launches
+        ),
         explained=tuple(one.text() for one in slow.marked(read)),
     )
 
 
 def _setting(read: Record) -> dict[str, Json]:
-    """Return what changes a case's work besides its parameters: ranks per node, software, loads, and the network."""
+    """Return what changes a case's work besides its parameters: ranks per node, software, loads, and the network.
+
+    Which nodes the job requested counts on a machine that gives it those, not where a scheduler chose them.
+    """
     case, torus = read.case, read.provenance["torus"] or {}
     given = {
         "ranks_per_node": rebuilt.ranks_per_node(read),
         "software": ",".join(case.software),
         "split": case.roles and case.roles["rule"],
         "topology": case.topology and case.topology.name,
-        "rate_scale": torus.get("rate_scale"),
-        "latency_scaled": torus.get("latency_scaled"),
-        "network": torus.get("network"),
-        **_where(case),
+        **{name: torus.get(name) for name in ("rate_scale", "latency_scaled", "network")},
     }
+    if case.allocation["order"] != AllocationOrder.SCHEDULER:
+        given |= {
+            "allocation": case.allocation["order"],
+            "block": list(case.block or ()),
+            "cube": list(case.cube or ()),
+        }
     return {name: value for name, value in given.items() if value is not None}
-
-
-def _where(case: Case) -> dict[str, Json]:
-    """Return which nodes the job requested of a machine that gives it those; nothing where a scheduler chose them."""
-    order = case.allocation["order"]
-    if order == AllocationOrder.SCHEDULER:
-        return {}
-    return {"allocation": order, "block": list(case.block or ()), "cube": list(case.cube or ())}
-
-
-def _ended_s(read: Record) -> float:
-    """Return when the last launch ended; a record is made some time later. It may be a time that no calendar has."""
-    ends = (seconds(launch.started) + (launch.elapsed_s or 0.0) for launch in read.launches if launch.started)
-    return max(ends, default=seconds(read.created))
 
 
 def _up_s(read: Record) -> float | None:
@@ -164,18 +168,6 @@ def _up_s(read: Record) -> float | None:
         if launch.started and launch.begun_monotonic_s is not None:
             return seconds(launch.started) - launch.begun_monotonic_s
     return None
-
-
-def _ran(read: Record, launch: Launch) -> Ran:
-    is_counted = launch.is_result
-    return Ran(
-        placement=launch.placement,
-        nic_policy=launch.nic_policy,
-        is_result=is_counted,
-        ranks=len(launch.ranks),
-        command=launch.command,
-        values=entries.launch_values(launch) if is_counted else {},
-    )
 
 
 def _nics(read: Record) -> int | None:

@@ -15,10 +15,10 @@ import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from railyard.analysis.stats import contrast
 from railyard.base.errors import InputError
 from railyard.placements.orders.spec import split_load
 from railyard.records import json_io, rules
@@ -28,6 +28,7 @@ from railyard.records.store.levels import Level
 from railyard.table.rows import OF_A_PAIR, limit_gbyte_s
 from railyard.tender import copies, judged
 from railyard.tender.judged import Judged
+from railyard.tender.measured import Measured
 
 #: Patterns of `pt2pt` in which several pairs share one node.
 _SHARED = ("incast", "fan-out")
@@ -60,6 +61,8 @@ class _Sample(NamedTuple):
 
 #: A measure's samples of one record.
 _Reader = Callable[[Record], Iterator[_Sample]]
+#: Reduces the values of a launch's pairs to one.
+_Reduce = Callable[[Sequence[float]], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,34 +192,23 @@ def _copied(given: Given, before: Sequence[Given]) -> str:
 
 def _value(measure: Measure, records: Sequence[Record]) -> Value | None:
     """Return a measure of a machine over the records of one work, that of most jobs; None if no record has it."""
-    by_work: dict[str, dict[str, tuple[list[float], list[float]]]] = {}
-    names: dict[str, str] = {}
+    by_work: dict[str, list[_Sample]] = {}
     for record in sorted(records, key=lambda one: one.created):
         for sample in measure.read(record):
             case = record.case
             work = json_io.canonical([case.check, case.parameters, len(case.allocation["nodes"]), sample.of])
-            names[work] = sample.of
-            above, below = by_work.setdefault(work, {}).setdefault(sample.job, ([], []))
-            above += map(math.log, sample.values)
-            below += map(math.log, sample.divided_by)
+            by_work.setdefault(work, []).append(sample)
     if not by_work:
         return None
-    chosen_work = max(sorted(by_work), key=lambda work: len(by_work[work]))  # never by its values
-    logs = by_work[chosen_work]
-    by_job = {job: statistics.median(above) - statistics.median(below or [0.0]) for job, (above, below) in logs.items()}
-    is_of_machine = len(by_job) >= contrast.FEWEST
-    sides: list[contrast.Weighted] = [(1.0, by_job)]
-    if not is_of_machine:
-        sides = [
-            (sign / len(logs), {f"{job} {sign} {at}": value for at, value in enumerate(values)})
-            for job, both in logs.items()
-            for sign, values in zip((1, -1), both, strict=True)
-            if values
-        ]
-    one, mean = contrast.estimate(sides, is_serial=is_of_machine), math.fsum(by_job.values()) / len(by_job)
-    interval = one.interval() if one else None
-    low, high = (math.exp(end + mean - one.value) for end in interval) if one and interval else (None, None)
-    return Value(math.exp(mean), low, high, len(by_job), names[chosen_work])
+    chosen = max(sorted(by_work), key=lambda work: len({sample.job for sample in by_work[work]}))  # never by its values
+    above, below = dict[str, list[float]](), dict[str, list[float]]()
+    for sample in by_work[chosen]:
+        above.setdefault(sample.job, []).extend(sample.values)
+        if sample.divided_by:
+            below.setdefault(sample.job, []).extend(sample.divided_by)
+    result = Measured(by_job=above, divided_by=below)
+    low, high = (None if result.is_exact else result.bounds()) or (None, None)
+    return Value(result.value, low, high, len(above), by_work[chosen][-1].of)
 
 
 def _launches(record: Record) -> dict[str, list[Launch]]:
@@ -245,27 +237,21 @@ def _largest(launch: Launch, fom: str) -> Sequence[float]:
     return [value for samples in by_labels[labels] if (value := statistics.median(samples)) > 0]
 
 
-def _limit(record: Record) -> float | None:
-    """Return the rate of all NICs of a node in GB/s, None if the topology does not ship with railyard."""
-    stated = record.case.topology
-    return limit_gbyte_s(stated.name, stated.sha256, record.provenance["torus"]) if stated else None
-
-
-def _share(record: Record, fom: str, reduce: Callable[[Sequence[float]], float]) -> Iterator[_Sample]:
+def _share(record: Record, fom: str, reduce: _Reduce) -> Iterator[_Sample]:
     """Yield the usual launches' values of a figure, reduced over pairs, in percent of the rate of a node's NICs."""
-    limit, (placement, launches) = _limit(record), _alone(record)
+    stated, (placement, launches) = record.case.topology, _alone(record)
+    # None if the topology does not ship with railyard
+    limit = limit_gbyte_s(stated.name, stated.sha256, record.provenance["torus"]) if stated else None
     values = [100 * reduce(pairs) / limit for one in launches if limit and (pairs := _largest(one, fom))]
     if values:
         yield _Sample(record.job, values, (), f"{record.case.check}, {placement}")
 
 
-def _of_pairs(reduce: Callable[[Sequence[float]], float]) -> _Reader:
-    def of_record(record: Record) -> Iterator[_Sample]:
-        if record.case.parameters.get("pattern") not in _SHARED:
-            for fom in OF_A_PAIR.get(record.case.benchmark, ()):
-                yield from _share(record, fom, reduce)
-
-    return of_record
+def _pairs(reduce: _Reduce, record: Record) -> Iterator[_Sample]:
+    """Yield the rates of pairs of nodes of their own, reduced over pairs."""
+    if record.case.parameters.get("pattern") not in _SHARED:
+        for fom in OF_A_PAIR.get(record.case.benchmark, ()):
+            yield from _share(record, fom, reduce)
 
 
 def _bisection(record: Record) -> Iterator[_Sample]:
@@ -275,15 +261,11 @@ def _bisection(record: Record) -> Iterator[_Sample]:
         yield from _share(record, "aggregate_bandwidth_gbyte_s", lambda values: statistics.median(values) / half)
 
 
-def _halo(low: float, high: float) -> _Reader:
-    """Return the reader of halos on more than `low` and up to `high` nodes; each byte is sent and received."""
-
-    def of_record(record: Record) -> Iterator[_Sample]:
-        per_node = (record.case.ranks_per_node or 1) / 2
-        if record.case.benchmark == "halo" and low < len(record.case.allocation["nodes"]) <= high:
-            yield from _share(record, "bandwidth_gbyte_s", lambda values: statistics.median(values) * per_node)
-
-    return of_record
+def _halo(low: float, high: float, record: Record) -> Iterator[_Sample]:
+    """Yield the rates of halos on more than `low` and up to `high` nodes; each byte is sent and received."""
+    per_node = (record.case.ranks_per_node or 1) / 2
+    if record.case.benchmark == "halo" and low < len(record.case.allocation["nodes"]) <= high:
+        yield from _share(record, "bandwidth_gbyte_s", lambda values: statistics.median(values) * per_node)
 
 
 def _ratio(record: Record, fom: str, placement: str, usual: str) -> Iterator[_Sample]:
@@ -314,30 +296,25 @@ def _loaded(record: Record) -> Iterator[_Sample]:
         yield from _ratio(record, fom, loaded, usual)
 
 
+_HALO = "rate of the halo exchange of a node, in percent of its NICs' rate"
+_SCATTERED = "time of the halo exchange with ranks in random order, over the usual order"
+_LOADED = "time of a victim while others send to one node, over the same alone"
+_BISECTION = "rate between two halves of the nodes, in percent of the NICs of one half"
+_PAIRS = "median rate of a pair of nodes, in percent of its NICs' rate"
 MEASURES = (
-    Measure(
-        "pairs", "median rate of a pair of nodes, in percent of its NICs' rate", "%", True, _of_pairs(statistics.median)
-    ),
-    Measure("worst pair", "the slowest pair of nodes, in the same percent", "%", True, _of_pairs(min)),
-    Measure(
-        "bisection", "rate between two halves of the nodes, in percent of the NICs of one half", "%", True, _bisection
-    ),
+    Measure("pairs", _PAIRS, "%", True, partial(_pairs, statistics.median)),
+    Measure("worst pair", "the slowest pair of nodes, in the same percent", "%", True, partial(_pairs, min)),
+    Measure("bisection", _BISECTION, "%", True, _bisection),
     *(
         Measure(
             f"halo, {f'{low + 1:,} to {high:,}' if high < math.inf else f'over {low:,}'} nodes",
-            "rate of the halo exchange of a node, in percent of its NICs' rate",
+            _HALO,
             "%",
             True,
-            _halo(low, high),
+            partial(_halo, low, high),
         )
         for low, high in zip((0, *HALO_NODES), (*HALO_NODES, math.inf), strict=True)
     ),
-    Measure(
-        "random order",
-        "time of the halo exchange with ranks in random order, over the usual order",
-        "",
-        False,
-        _scattered,
-    ),
-    Measure("under load", "time of a victim while others send to one node, over the same alone", "", False, _loaded),
+    Measure("random order", _SCATTERED, "", False, _scattered),
+    Measure("under load", _LOADED, "", False, _loaded),
 )

@@ -14,8 +14,9 @@ from __future__ import annotations
 import functools
 import math
 import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from railyard.analysis.stats import contrast
@@ -38,9 +39,13 @@ class Meets(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """The results of a case: job -> values of its launches. A pledge that is scored is one job of one value."""
+    """The results of a case: job -> values of its launches. A pledge that is scored is one job of one value.
 
-    by_job: Mapping[str, tuple[float, ...]]
+    `divided_by` are the values of other launches of the same jobs, by which those of a ratio are divided.
+    """
+
+    by_job: Mapping[str, Sequence[float]]
+    divided_by: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     @property
     def launches(self) -> int:
@@ -54,8 +59,11 @@ class Measured:
 
     @functools.cached_property
     def logs(self) -> dict[str, float]:
-        """Return job -> logarithm of the median of its launches."""
-        return {job: math.log(statistics.median(values)) for job, values in self.by_job.items()}
+        """Return job -> logarithm of the median of its launches, divided by that of the others."""
+        return {
+            job: math.log(statistics.median(values)) - math.log(statistics.median(self.divided_by.get(job, (1.0,))))
+            for job, values in self.by_job.items()
+        }
 
     @property
     def value(self) -> float:
@@ -65,7 +73,8 @@ class Measured:
     @property
     def is_exact(self) -> bool:
         """Return whether nothing varies: a pledge, or a model."""
-        return len({value for values in self.by_job.values() for value in values}) == 1
+        sides = (self.by_job, self.divided_by)
+        return all(len({value for values in side.values() for value in values}) < 2 for side in sides)
 
     def bounds(self) -> tuple[float, float] | None:
         """Return the bounds of 95 % of the value: of the machine, or of these jobs where they are too few.
@@ -74,21 +83,19 @@ class Measured:
         """
         if self.is_exact:
             return self.value, self.value
-        sides = [(1.0, self.logs)] if self.is_of_machine else self._launches
+        sides: list[contrast.Weighted] = [(1.0, self.logs)]
+        if not self.is_of_machine:  # the logarithms of each job's launches, weighted by one job
+            sides = [
+                (sign / len(self.by_job), {f"{job} {sign} {at}": math.log(value) for at, value in enumerate(values)})
+                for sign, side in ((1, self.by_job), (-1, self.divided_by))
+                for job, values in side.items()
+            ]
         one = contrast.estimate(sides, is_serial=self.is_of_machine)
         interval = one.interval() if one else None
-        if interval is None:
+        if one is None or interval is None:
             return None
-        shift = 0.0 if self.is_of_machine or one is None else math.log(self.value) - one.value
+        shift = 0.0 if self.is_of_machine else math.log(self.value) - one.value
         return math.exp(interval[0] + shift), math.exp(interval[1] + shift)
-
-    @property
-    def _launches(self) -> list[contrast.Weighted]:
-        """Return the logarithms of each job's launches, weighted by one job."""
-        return [
-            (1 / len(self.by_job), {f"{job}/{at}": math.log(value) for at, value in enumerate(values)})
-            for job, values in self.by_job.items()
-        ]
 
     @property
     def text(self) -> str:
@@ -96,13 +103,9 @@ class Measured:
         bounds = self.bounds()
         if bounds is None:
             return f"{self.value:.6g} (too few launches for an interval, {counted(len(self.by_job), 'job')})"
-        low, high = bounds
-        whose = (
-            f"{len(self.by_job)} jobs"
-            if self.is_of_machine
-            else f"launches of {counted(len(self.by_job), 'job')} alone"
-        )
-        return f"{self.value:.6g} (95 %: {low:.6g} to {high:.6g}, {whose})"
+        jobs = counted(len(self.by_job), "job")
+        whose = jobs if self.is_of_machine else f"launches of {jobs} alone"
+        return f"{self.value:.6g} (95 %: {bounds[0]:.6g} to {bounds[1]:.6g}, {whose})"
 
 
 def answering(case: Case, records: Sequence[Judged]) -> list[Judged]:
@@ -114,17 +117,14 @@ def answering(case: Case, records: Sequence[Judged]) -> list[Judged]:
     return [read for read in records if answers[read.work]]
 
 
-def counting(case: Case, records: Sequence[Judged]) -> list[Judged]:
-    """Return the records of a case that count: the first `jobs` in the order of their sessions, or all."""
-    in_order = sorted(answering(case, records), key=lambda read: (read.session or "", read.number))
-    return in_order[: case.jobs]
-
-
 def of_case(case: Case, records: Sequence[Judged]) -> Measured | None:
-    """Return what the records of a case that count measured; None without a result."""
+    """Return what the records of a case that count measured; None without a result.
+
+    The first `jobs` count in the order of their sessions, or all.
+    """
     key, combination = (case.fom, point(case.labels)), (case.placement, case.nic_policy)
     by_job: dict[str, tuple[float, ...]] = {}
-    for record in counting(case, records):
+    for record in sorted(answering(case, records), key=lambda read: (read.session or "", read.number))[: case.jobs]:
         values = tuple(
             launch.values[key]
             for launch in record.launches  # one that is not a result has no values
@@ -145,7 +145,7 @@ def scored(tender: Tender, case: Case, bid: Read) -> Measured | None:
 
 def meets(case: Case, results: Measured, bound: float) -> Meets:
     """Return whether results are at least as good as a bound: both ends of the interval, none, or one."""
-    sign = 1 if case.better is Better.LOWER else -1
+    sign = 1 if case.fom.better is Better.LOWER else -1
     bounds = results.bounds()
     if bounds is None:
         return Meets.CANNOT_TELL
@@ -157,10 +157,11 @@ def meets(case: Case, results: Measured, bound: float) -> Meets:
 
 def left_out(tender: Tender, records: Sequence[Judged]) -> dict[str, str]:
     """Return the id of each record that does not belong to a bid -> why."""
-    reasons = {read.id: reason(tender, read) for read in records}
+    programs = {rule.test.program for preset in tender.presets for rule in preset.rules if rule.test}
+    reasons = {read.id: _reason(tender, programs, read) for read in records}
     answers = [read for read in records if not reasons[read.id]]
     by_case = {case.name: _sessions(case, answers) for case in tender.cases}
-    of_presets = {_session(read) for read in answers if read.benchmark in _programs(tender)}
+    of_presets = {_session(read) for read in answers if read.benchmark in programs}
     chosen = of_presets.union(*by_case.values())
     return {
         read.id: reasons[read.id] or f"the tender counts the jobs of an earlier session than {read.session}"
@@ -169,13 +170,13 @@ def left_out(tender: Tender, records: Sequence[Judged]) -> dict[str, str]:
     }
 
 
-def reason(tender: Tender, read: Judged) -> str:
+def _reason(tender: Tender, programs: Collection[str], read: Judged) -> str:
     """Return why a record does not answer the tender; empty if it does."""
     if read.challenge != tender.challenge:
         return f"its challenge is {read.challenge or 'none'}; the tender's is {tender.challenge}"
     if read.origin not in tender.origins:
         return f"its origin is {read.origin}; the tender accepts {', '.join(tender.origins)}"
-    if read.benchmark in _programs(tender):
+    if read.benchmark in programs:
         return ""
     wrong = ["; ".join(case.differences(read)) for case in tender.cases if case.check == read.check]
     return min(wrong, key=len) if wrong else f"no case of the tender runs {read.check}"
@@ -183,18 +184,11 @@ def reason(tender: Tender, read: Judged) -> str:
 
 def _sessions(case: Case, records: Sequence[Judged]) -> set[str]:
     """Return the sessions with the jobs that count for a case."""
-    by_session: dict[str, int] = {}
-    for read in sorted(answering(case, records), key=_session):
-        by_session[_session(read)] = by_session.get(_session(read), 0) + 1
-    if case.jobs is None or not by_session:
+    by_session = Counter(_session(read) for read in sorted(answering(case, records), key=_session))
+    if (jobs := case.jobs) is None or not by_session:
         return set(by_session)
-    most: Mapping[str, int] = {session: min(count, case.jobs) for session, count in by_session.items()}
-    return {max(most, key=lambda session: most[session])}  # the first of those with the most
+    return {max(by_session, key=lambda session: min(by_session[session], jobs))}  # the first of those with the most
 
 
 def _session(read: Judged) -> str:
     return read.session or read.id
-
-
-def _programs(tender: Tender) -> set[str]:
-    return {rule.test.program for preset in tender.presets for rule in preset.rules if rule.test}

@@ -61,7 +61,7 @@ def score(given: Given) -> Floats:
 
 def speedup(case: Case, medians: Floats) -> Floats:
     """Return S, the ratio to the reference, turned so that above 1 is better."""
-    return case.reference / medians if case.better is Better.LOWER else medians / case.reference
+    return case.reference / medians if case.fom.better is Better.LOWER else medians / case.reference
 
 
 def seconds(case: Case, medians: Floats) -> Floats:

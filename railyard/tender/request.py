@@ -106,11 +106,6 @@ class Case:
         """Return how many nodes the reference ran on."""
         return self.nodes if self.reference_nodes is None else self.reference_nodes
 
-    @property
-    def better(self) -> Better:
-        """Return which direction of the figure of merit is better."""
-        return self.fom.better
-
     def is_met_by(self, read: Judged) -> bool:
         """Return whether a record is one of this case."""
         return read.check == self.check and next(self.differences(read), None) is None
@@ -124,7 +119,8 @@ class Case:
         if not is_of_size:
             yield f"ranks ran on {read.nodes} of {read.granted} nodes; the tender names {self.nodes}"
         stated = {**read.setting, **read.parameters}
-        scale = str(read.parameters.get("scale") or scale_of(read.origin))
+        usual = "standard" if read.origin is Origin.MEASURED else SCALES[0]
+        scale = str(read.parameters.get("scale") or usual)
         grid = read.parameters.get("grid")
         dimensions = len(grid) if isinstance(grid, list) else 0  # a forged record may have any value
         for name in sorted({*stated, *self.parameters} - (FREE - self.parameters.keys())):
@@ -192,25 +188,25 @@ def load(path: Path) -> Tender:
     json_io.validate(document, SCHEMA, str(path))
     text_rules.check(document, str(path))
     cases = _with_sizes(tuple(_case(case, str(path), index) for index, case in enumerate(document["cases"])))
-    _check(cases, str(path))
     chosen = tuple(presets.load(name) for name in document.get("presets", []))
     tiers = next((preset.tiers for preset in chosen if preset.tiers), ("baseline",))
     metric = next((preset.metric for preset in chosen if preset.metric), Metric.GEOMETRIC_MEAN)
     del document["format"]
     tender = decoded(Tender, {"tiers": tiers, "metric": metric, **document}, str(path), cases=cases, presets=chosen)
-    _check_metric(tender, str(path))
+    _check(tender, str(path))
     return tender
 
 
 @functools.lru_cache(maxsize=1024)
-def default_of(check: str, name: str, *, scale: str = "", dimensions: int = 1) -> Json:
+def _default(check: str, name: str, scale: str, dimensions: int) -> Json:
     """Return a check's default of a parameter or variable at a scale; None if it is not known.
 
-    `dimensions` are those of the process grid, for which `cells` are repeated.
+    A variable that no check of its family sets has the default of every check. `dimensions` are those of the process
+    grid, for which `cells` are repeated.
     """
     stem = name.rpartition("_")[0] or name
     values = (_value(check, variable, scale) for variable in (VARIABLES.get(name, name), stem))
-    default = next((one for one in values if one is not None), None)
+    default = next((one for one in values if one is not None), EVERY_CHECK.get(name))
     if name == "cells" and isinstance(default, int):
         return [default] * dimensions
     return [default] if name == "tests" and isinstance(default, str) else default
@@ -223,40 +219,28 @@ def is_size(check: str, name: str) -> bool:
     return name == "grid" or any(variables & sizes.keys() for sizes in by_scale)
 
 
-def scale_of(origin: Origin) -> str:
-    """Return the scale that a check has if its user names none."""
-    return "standard" if origin is Origin.MEASURED else "small"
-
-
 def _value(check: str, variable: str, scale: str) -> Json:
     """Return a variable's value: of the scale, or of the class or the nearest base that assigns one."""
-    by_scale = ("large", "standard") if scale == "large" else (scale,)
     for values in check_sources.chain(check):
-        for name in by_scale:
+        for name in ("large", "standard") if scale == "large" else (scale,):
             if variable in (values.get(name) or {}):
                 return values[name][variable]
-    return next((values[variable] for values in check_sources.chain(check) if variable in values), None)
-
-
-def _default(check: str, name: str, scale: str, dimensions: int) -> Json:
-    """Return a check's default; a variable that no check of its family sets has that of every check."""
-    default = default_of(check, name, scale=scale, dimensions=dimensions)
-    return EVERY_CHECK.get(name) if default is None else default
+    own: Json = check_sources.value(check, variable)
+    return own
 
 
 def _with_sizes(cases: tuple[Case, ...]) -> tuple[Case, ...]:
     """Return the cases with the sizes and the grid that a case leaves to the other cases of its check."""
-
-    def completed(case: Case) -> Case:
+    completed = []
+    for case in cases:
         others = [other.parameters for other in cases if other.check == case.check]
         added: dict[str, Json] = {}
         for name in sorted({name for parameters in others for name in parameters} - case.parameters.keys()):
             values = [parameters[name] for parameters in others if name in parameters]
             if is_size(case.check, name) and all(value == values[0] for value in values):
                 added[name] = values[0]
-        return replace(case, parameters={**case.parameters, **added})
-
-    return tuple(map(completed, cases))
+        completed.append(replace(case, parameters={**case.parameters, **added}))
+    return tuple(completed)
 
 
 def _case(given: Mapping[str, Json], source: str, index: int) -> Case:
@@ -274,23 +258,18 @@ def _case(given: Mapping[str, Json], source: str, index: int) -> Case:
     return Case(**{**rest, "fom": fom})
 
 
-def _check_metric(tender: Tender, source: str) -> None:
-    """Raise InputError if the tender lacks an input of its metric."""
-    if tender.metric in OF_TWO_SYSTEMS and tender.reference_nodes is None:
-        raise InputError(source, "reference_nodes", None, f"the size of the reference system, for {tender.metric}")
+def _check(tender: Tender, source: str) -> None:
+    """Raise InputError for a name twice, for a figure without a better direction, and for a metric without an input."""
+    names = [case.name for case in tender.cases]
     for index, case in enumerate(tender.cases):
-        is_time = case.fom.unit.measures == "time"
-        is_needed = tender.metric is Metric.SSP or (tender.metric is Metric.P_TOT and not is_time)
-        if is_needed and case.work is None:
-            wanted = f"the operations of one run, for {tender.metric}"
-            raise InputError(source, f"cases[{index}].work", None, wanted)
-
-
-def _check(cases: tuple[Case, ...], source: str) -> None:
-    """Raise InputError for a name twice and for a figure of merit without a better direction."""
-    names = [case.name for case in cases]
-    for index, case in enumerate(cases):
         if names.index(case.name) != index:
             raise InputError(source, f"cases[{index}].name", case.name, "each name once")
         if case.fom.better is Better.NEITHER:
             raise InputError(source, f"cases[{index}].fom", case.fom, "a figure of merit with a better direction")
+    if tender.metric in OF_TWO_SYSTEMS and tender.reference_nodes is None:
+        raise InputError(source, "reference_nodes", None, f"the size of the reference system, for {tender.metric}")
+    for index, case in enumerate(tender.cases):
+        is_rate = case.fom.unit.measures != "time"
+        if case.work is None and (tender.metric is Metric.SSP or (tender.metric is Metric.P_TOT and is_rate)):
+            wanted = f"the operations of one run, for {tender.metric}"
+            raise InputError(source, f"cases[{index}].work", None, wanted)

@@ -7,8 +7,6 @@ elsewhere, and is complete without its script. Equal bags in equal order give eq
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import os
 import re
@@ -60,7 +58,9 @@ def site(
             bags.append(one)
             click.echo(f"read {len(bags)} of {len(given)}: {one.name}", err=True)
         rows, refused = machines.chosen(bags)
-        names = _file_names(rows) if reports else [""] * len(rows)
+        # The beginning of the bag's digest keeps the names of reports apart.
+        stems = (re.sub("[^A-Za-z0-9.-]+", "-", f"{one.system}-{one.network}") for one in rows)
+        names = [f"{stem}-{one.bag[:8]}.html" if reports else "" for stem, one in zip(stems, rows, strict=True)]
         for name, content in zip(names, pool.map(_report, rows) if reports else (), strict=False):
             write(output / name, content, make_folder=True)
     write(output / "machines.json", json.dumps(_document(rows, refused), indent=1) + "\n", make_folder=True)
@@ -69,11 +69,6 @@ def site(
         click.echo(f"refused {name}: {why}")
     click.echo(f"wrote {output}/index.html: {len(rows)} machines, {len(refused)} refused")
     ctx.exit(0 if rows else 1)
-
-
-def _file_names(rows: Sequence[Machine]) -> list[str]:
-    """Return a name for the report of each machine; the beginning of the bag's digest keeps equal names apart."""
-    return [f"{re.sub('[^A-Za-z0-9.-]+', '-', f'{one.system}-{one.network}')}-{one.bag[:8]}.html" for one in rows]
 
 
 def _report(machine: Machine) -> str:
@@ -110,27 +105,23 @@ def _document(rows: Sequence[Machine], refused: Sequence[tuple[str, str, str]]) 
 def _page(rows: Sequence[Machine], refused: Sequence[tuple[str, str, str]], names: Sequence[str]) -> str:
     from markupsafe import Markup
 
-    from railyard.tender.board import TEMPLATES, environment
+    from railyard.tender import board
     from railyard.tender.machines import MEASURES
 
-    parts = {name: (TEMPLATES / name).read_text(encoding="utf-8") for name in ("board.css", "site.js")}
-    hashes = {
-        name: f"sha256-{base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()}"
-        for name, part in parts.items()
-    }
+    style, script = board.file("board.css"), board.file("site.js")
     used = [measure for measure in MEASURES if any(measure.name in one.values for one in rows)]
     return (
-        environment()
+        board.environment()
         .get_template("site.html.j2")
         .render(
             rows=list(zip(rows, names, strict=True)),
             refused=refused,
             measures=used,
             unused=[measure for measure in MEASURES if measure not in used],
-            style=Markup(parts["board.css"]),
-            script=Markup(parts["site.js"]),
-            style_hash=hashes["board.css"],
-            script_hash=hashes["site.js"],
+            style=Markup(style),
+            script=Markup(script),
+            style_hash=board.hash_of(style),
+            script_hash=board.hash_of(script),
             cell=_cell,
         )
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.commands import executable
+from support.commands import program
 
 from railyard.admit import group_tests
 from railyard.admit.group_tests import Admission, Pair, Rule
@@ -124,13 +124,10 @@ def test_a_search_that_may_not_go_on_is_undecided_and_admits_no_doubtful_node() 
     assert not {"n4", "n5"} & set(admission.good)
 
 
-def launcher_of(tmp_path: Path, command: str) -> Launcher:
-    """Return a launcher of 16 nodes that is a shell command."""
-    script = tmp_path / "launcher"
-    executable(script, f"#!/bin/sh\n{command}\n")
-    return Launcher(
+def test_a_launcher_that_always_fails_ends_the_search_after_four_launches(tmp_path: Path) -> None:
+    launcher = Launcher(
         launcher="openmpi4",
-        command=[str(script)],
+        command=[str(program(tmp_path, "launcher", "exit 1"))],
         program="pt2pt",
         nodes=nodes_of(16),
         size="1MiB",
@@ -139,9 +136,5 @@ def launcher_of(tmp_path: Path, command: str) -> Launcher:
         folder=tmp_path,
         most=40,
     )
-
-
-def test_a_launcher_that_always_fails_ends_the_search_after_four_launches(tmp_path: Path) -> None:
-    launcher = launcher_of(tmp_path, "exit 1")
     with pytest.raises(RunError, match="4 launches, and no pair answers, not even alone: exit status 1"):
         launcher(group_tests.pairs_of_list(launcher.nodes)[:8])

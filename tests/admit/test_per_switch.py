@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import shlex
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+from support.commands import program
 
-from railyard.admit import per_switch
+from railyard.admit import cli, per_switch
 from railyard.base.errors import InputError
 
 TOPOLOGY = """\
@@ -28,9 +30,16 @@ def test_each_leaf_has_a_job_of_its_idle_nodes() -> None:
     assert comment == "# n[6-11]: 2 of 6 nodes are idle; 4 are needed"
 
 
-def test_jobs_of_two_leaves_write_into_two_folders() -> None:
-    jobs = list(per_switch.lines(TOPOLOGY, [f"n{number}" for number in range(12)], COMMAND, 4))
-    assert len({re.search(r"admission/\S+", job)[0] for job in jobs}) == 2  # type: ignore[index]
+def test_jobs_of_two_leaves_write_into_two_folders_with_the_options_of_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path, "scontrol", f"cat <<'END'\n{TOPOLOGY}END")
+    program(tmp_path, "sinfo", "seq -f n%g 0 11")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    done = CliRunner().invoke(cli.admit, ["--per-switch", "--resume", "--slow", "70"])
+    jobs = [shlex.split(line)[-1] for line in done.output.splitlines()]
+    command = "--wrap=railyard admit --slow 70.0 --resume --output admission/leaf-"
+    assert jobs == [f"{command}0", f"{command}1"], done.output
 
 
 def test_a_topology_without_switches_is_one_line() -> None:

@@ -1,13 +1,15 @@
-"""`make bench` remembers the states of a machine, and fails with a line for what is slower than they allow."""
+"""`make bench` fails with a line for what is slower than a machine's states allow; error rates keep their limits."""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from pathlib import Path
 
 import pytest
 
-from perf import bench
+from perf import bench, statistics
+from perf.statistics import Rate
 from railyard.records import provenance, references
 from railyard.torus.engines import router
 
@@ -36,3 +38,20 @@ def test_a_slower_command_fails_and_is_no_measure_of_the_next_run(
     bench.measure(options)
     (entry,) = references.load(bench.HISTORY)[bench.CHECK].values()
     assert entry.history[-1].accepted[0].startswith("quick/cost_ratio")
+
+
+def test_error_rates_and_coverage_keep_their_limits() -> None:
+    """With the same seed as `python -m perf statistics`, and fewer draws: the rates of a group keep its limit."""
+    groups: dict[str, list[Rate]] = {}
+    for rate in statistics.rates(10):
+        groups.setdefault(rate.group, []).append(rate)
+    for group, members in groups.items():
+        count, draws = sum(rate.count for rate in members), sum(rate.draws for rate in members)
+        whole = dataclasses.replace(members[0], what=group, count=count, draws=draws)
+        assert whole.is_kept, whole
+        assert whole.most > 0.005 or count == 0  # a winner from too few jobs, or a wrong one
+
+
+@pytest.mark.parametrize(("count", "is_kept"), [(5, True), (8, True), (15, False)])
+def test_a_limit_allows_for_two_standard_errors(count: int, is_kept: bool) -> None:
+    assert Rate(group="", what="", count=count, draws=100, most=0.05).is_kept is is_kept

@@ -8,8 +8,6 @@ import json
 import math
 import random
 import re
-import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
 from functools import cache
@@ -30,13 +28,15 @@ from railyard.analysis.cases.judgement import Comparison
 from railyard.analysis.cases.titles import origin_note
 from railyard.analysis.figures import drawing, general, registry
 from railyard.analysis.judge.judged import judge, judge_case
-from railyard.analysis.report import exports
+from railyard.analysis.report import answer, exports
 from railyard.analysis.report import page as pages
 from railyard.analysis.report.cli import report as command
 from railyard.analysis.stats import medians
 from railyard.analysis.text import Format, percent, size_text
 from railyard.base.errors import InputError, RunError
+from railyard.records import rules
 from railyard.records.assemble import LaunchRun, assemble
+from railyard.records.record import Record
 from railyard.records.store import archive
 
 CHECKOUT = Path(__file__).parents[2]
@@ -96,35 +96,29 @@ def test_readings_of_a_coarse_clock_widen_the_interval() -> None:
     found = medians.median_interval([1.0, 1.0, 1.0, 1.0, 1.0, 2.0])
     assert found is not None and found.low == 0.5 and found.high >= 1.5
     assert medians.median_interval([1.0] * 6) is None
-
-
-def test_change_is_relative_to_the_baseline() -> None:
-    assert medians.change_percent(91.5, 100) == pytest.approx(-8.5)
-    assert medians.change_percent(1.0, 0.0) is None
+    assert medians.change_percent(91.5, 100) == pytest.approx(-8.5) and medians.change_percent(1.0, 0.0) is None
 
 
 # ---- numbers ----
 
 
 @pytest.mark.parametrize(
-    ("values", "text"),
+    ("values", "width", "text"),
     [
-        ([9212.43], "9,212"),
-        ([0.084761], "0.08476"),
-        ([1.5e-7], "1.500e\N{MINUS SIGN}07"),
-        ([0.0], "0"),
-        ([12.0, 9000.0], "12.00"),
+        ([9212.43], 0.0, "9,212"),
+        ([0.084761], 0.0, "0.08476"),
+        ([1.5e-7], 0.0, "1.500e\N{MINUS SIGN}07"),
+        ([0.0], 0.0, "0"),
+        ([12.0, 9000.0], 0.0, "12.00"),
+        ([9212.43], 400.0, "9,212"),
+        ([7.3012], 0.18, "7.30"),
+        ([7.3012], 0.0, "7.301"),
+        ([0.05, 1494.039], 0.0, "0.05"),
     ],
 )
-def test_numbers_have_four_digits(values: list[float], text: str) -> None:
-    assert Format.for_values(values).text(values[0]) == text
-
-
-@pytest.mark.parametrize(
-    ("values", "width", "text"),
-    [([9212.43], 400.0, "9,212"), ([7.3012], 0.18, "7.30"), ([7.3012], 0.0, "7.301"), ([0.05, 1494.039], 0.0, "0.05")],
-)
-def test_an_interval_and_the_largest_value_take_digits(values: list[float], width: float, text: str) -> None:
+def test_numbers_have_four_digits_unless_an_interval_or_the_largest_value_takes_them(
+    values: list[float], width: float, text: str
+) -> None:
     assert Format.for_values(values, [width]).text(values[0]) == text
 
 
@@ -139,14 +133,8 @@ def test_emulated_rates_and_times_are_those_of_the_modelled_machine_and_the_csv_
 
 def test_percent_and_sizes() -> None:
     assert [percent(-8.51), percent(0.234), percent(-0.001)] == ["\N{MINUS SIGN}8.5 %", "+0.23 %", "+0.00 %"]
-    assert [size_text(size) for size in (0, 8, 1024, 1500, 2**20, 3 * 2**30)] == [
-        "0 B",
-        "8 B",
-        "1 KiB",
-        "1,500 B",
-        "1 MiB",
-        "3 GiB",
-    ]
+    assert [size_text(size) for size in (0, 8, 1024)] == ["0 B", "8 B", "1 KiB"]
+    assert [size_text(size) for size in (1500, 2**20, 3 * 2**30)] == ["1,500 B", "1 MiB", "3 GiB"]
 
 
 # ---- cases ----
@@ -180,26 +168,30 @@ def test_unlike_records_are_never_one_case(changes: dict[str, Any]) -> None:
 
 def test_dirty_checkouts_stand_alone() -> None:
     dirty = {"version": "0.1.0", "git_commit": "1f" * 20, "git_dirty": True}
-    grouped = cases.group([synthetic.halo(seed=seed, railyard=dirty) for seed in (1, 2)])
-    assert len(grouped) == 2
-    assert "uncommitted changes" in cases.differences(*grouped)[0]
+    one, other = cases.group([synthetic.halo(seed=seed, railyard=dirty) for seed in (1, 2)])
+    assert "uncommitted changes" in cases.differences(one, other)[0]
 
 
-def test_a_launch_is_the_median_of_its_repeats() -> None:
-    series = [{"fom": "iteration_us", "labels": {}, "samples": [1.0, 100.0, 3.0]}]
-    made = synthetic.case(extents=[2, 1, 1], placements=["plain"], launches_per_combination=1)
-    only = cases.group([synthetic.job(made, lambda *_: series)])[0]
-    assert [each.value for of in cases.observations(only).values() for each in next(iter(of.values()))] == [3.0]
-
-
-def test_two_pairs_of_hosts_are_still_one_launch() -> None:
-    series = [
-        {"fom": "a_us", "labels": {"from": "n-0", "to": to}, "samples": [value]}
-        for to, value in (("n-1", 1.0), ("n-2", 3.0))
-    ]
+@pytest.mark.parametrize(
+    ("series", "median"),
+    [
+        ([{"fom": "a_us", "labels": {}, "samples": [1.0, 100.0, 3.0]}], 3.0),
+        (
+            [
+                {"fom": "a_us", "labels": {"from": "n-0", "to": to}, "samples": [value]}
+                for to, value in (("n-1", 1.0), ("n-2", 3.0))
+            ],
+            2.0,
+        ),
+    ],
+    ids=["repeats", "pairs of hosts"],
+)
+def test_a_launch_is_the_median_of_its_repeats_and_of_its_pairs_of_hosts(
+    series: list[dict[str, Any]], median: float
+) -> None:
     made = synthetic.case(extents=[2, 1, 1], placements=["plain"], launches_per_combination=1)
     found = comparison.comparisons(cases.group([synthetic.job(made, lambda *_: series)])[0])
-    assert [(each.labels, each.groups[0].summary) for each in found] == [((), medians.summarise([2.0], 2.0))]
+    assert [(each.labels, each.groups[0].summary) for each in found] == [((), medians.summarise([median], 2.0))]
 
 
 # ---- words ----
@@ -321,25 +313,18 @@ def test_pictures_are_the_same_drawn_by_one_process_or_several(monkeypatch: pyte
     assert drawing.images(drawn) == alone
 
 
-def own_figures(case: cases.Case) -> list[drawing.Drawing]:
-    """What a benchmark's module brings: a figure that takes over one FOM."""
-    data = drawing.DataTable(columns=("row", "value"), rows=[("X", "1")], numbers=frozenset({"value"}))
-    paint = lambda figure: figure.subplots().plot([1, 2])  # noqa: E731
-    return [
-        drawing.Drawing(
-            name="own",
-            title="Own",
-            description="own",
-            paint=paint,
-            data=data,
-            statement="Own words.",
-            foms=frozenset({"iteration_us"}),
-        )
-    ]
-
-
 def test_a_benchmark_brings_its_own_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry.families()["halo"], "drawings", own_figures)
+    """One figure takes over one FOM."""
+    own = drawing.Drawing(
+        name="own",
+        title="Own",
+        description="own",
+        paint=lambda figure: figure.subplots().set_axis_off(),
+        data=drawing.DataTable(columns=("row", "value"), rows=[("X", "1")], numbers=frozenset({"value"})),
+        statement="Own words.",
+        foms=frozenset({"iteration_us"}),
+    )
+    monkeypatch.setattr(registry.families()["halo"], "drawings", lambda case: [own])
     (case,) = cases.group([HALO])
     drawn = pages.draw(judge_case(case))
     assert [each.name for each in drawn.drawings] == ["own", "f0"], "bandwidth is the reciprocal of iteration"
@@ -363,21 +348,15 @@ class Page(html.parser.HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
         self.tags: list[str] = []
-        self.ids: list[str] = []
-        self.fetched: list[str] = []
-        self.scopes = 0
-        self.heads = 0
+        self.attributes: list[tuple[str, str, str]] = []
         self.feed(text)
+        self.ids = [value for _, name, value in self.attributes if name == "id"]
+        fetching = {"href", "src", "xlink:href", "action", "data", "srcset", "poster"}
+        self.fetched = [value for _, name, value in self.attributes if name in fetching]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
-        self.heads += tag == "th"
-        for name, value in attrs:
-            self.scopes += tag == "th" and name == "scope"
-            if name == "id":
-                self.ids.append(value or "")
-            if name in {"href", "src", "xlink:href", "action", "data", "srcset", "poster"}:
-                self.fetched.append(value or "")
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
 
 
 @cache
@@ -399,7 +378,7 @@ def test_page_is_complete_in_itself_with_an_end_of_every_link_and_a_label_of_eve
     clips = set(re.findall(r"url\(#([^)]+)\)", page_text()))
     assert clips
     assert clips <= set(page.ids)
-    assert page.heads == page.scopes
+    assert page.tags.count("th") == sum((tag, name) == ("th", "scope") for tag, name, _ in page.attributes)
     assert page_text().count("<svg ") == page_text().count('role="img" aria-label="')
 
 
@@ -477,21 +456,44 @@ def test_hostile_names_are_text_everywhere() -> None:
     assert Page(page).tags.count("script") == 1
 
 
-def fragment(text: str) -> str:
-    """The part of a page that a person checks: the first case's table."""
-    found = re.search(r'<table class="sortable">\n<caption>Median over launches.*?</table>', text, re.DOTALL)
-    assert found
-    return found.group(0) + "\n"
-
-
 def test_table_is_the_golden_one() -> None:
-    golden = DATA / "halo-table.html"
-    assert fragment(pages.html(judge([HALO]))) == golden.read_text(encoding="utf-8")
+    """The part of a page that a person checks is the first case's table."""
+    pattern = r'<table class="sortable">\n<caption>Median over launches.*?</table>'
+    table = re.search(pattern, pages.html(judge([HALO])), re.DOTALL)
+    assert table and table[0] + "\n" == (DATA / "halo-table.html").read_text(encoding="utf-8")
 
 
 def test_summary_for_programs_is_the_golden_one() -> None:
     golden = json.loads((DATA / "halo-summary.json").read_text(encoding="utf-8"))
     assert exports.json_document(judge([HALO]))["cases"][0]["comparisons"][0] == golden
+
+
+def test_record_and_page_show_under_which_binding_the_library_chose_its_nics() -> None:
+    """Unbound ranks may all take the first NIC (open-mpi/ompi#12144); `/launcher` passes no option at all."""
+
+    def glossary(record: Record) -> dict[str, str]:
+        return dict(answer.glossary(cases.group([record])))
+
+    both = ["plain", "plain/launcher"]
+    read = evidence.good(origin="measured", placements=both)
+    assert rules.faults(read) == []
+    words = {launch.placement: launch.command for launch in read.launches}
+    assert "--bind-to none" in words["plain"] and "--bind-to" not in words["plain/launcher"]
+    shown = glossary(read)
+    assert "nothing bound the ranks under plain." in shown["library-default"]
+    assert shown["/launcher"].startswith("What the launcher chooses")
+    bound = evidence.good(origin="measured", placements=both[1:])
+    one_nic = evidence.good(topology="gemini-2x2x2", grid=[2, 2, 2], nic_policies=["library-default"])
+    assert not any("nothing bound" in glossary(each)["library-default"] for each in (bound, one_nic))
+
+
+def test_slower_ones_are_counted_in_a_person_s_words() -> None:
+    assert [answer._slower(count, others) for count, others in ((1, 1), (2, 2), (3, 3), (1, 3))] == [
+        "The other is slower",
+        "Both others are slower",
+        "All 3 others are slower",
+        "1 of the 3 others is slower",
+    ]
 
 
 # ---- the command ----
@@ -508,16 +510,9 @@ def run(*arguments: object) -> Any:
     return CliRunner().invoke(command, [str(each) for each in arguments])
 
 
-def test_command_writes_page_summary_and_picture(kept: Path, tmp_path: Path) -> None:
-    done = run(kept, "-o", tmp_path / "r.html", "--json", tmp_path / "r.json")
-    assert done.exit_code == 0, done.output
-    assert (tmp_path / "r.html").read_text() == pages.html(judge(modelled.records([HALO, HOPS])))
-    assert json.loads((tmp_path / "r.json").read_text())["format"] == exports.SUMMARY_FORMAT
-    assert "The placement custom makes the halo exchange" in done.output and str(tmp_path / "r.html") in done.output
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["archive", "r.html", "r.json"]
-
-
-def test_comparisons_are_made_once_for_all_formats(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_writes_page_summary_and_pictures_of_comparisons_made_once(
+    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made: list[str] = []
     real = comparison.comparisons
 
@@ -530,6 +525,10 @@ def test_comparisons_are_made_once_for_all_formats(kept: Path, tmp_path: Path, m
     done = run(kept, *files, "--figures", tmp_path / "figures")
     assert done.exit_code == 0, done.output
     assert len(made) == 2 * len(set(made)) == 4, "once for people, and once as recorded, for programs"
+    assert (tmp_path / "r.html").read_text() == pages.html(judge(modelled.records([HALO, HOPS])))
+    assert json.loads((tmp_path / "r.json").read_text())["format"] == exports.SUMMARY_FORMAT
+    assert "The placement custom makes the halo exchange" in done.output and str(tmp_path / "r.html") in done.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["archive", "figures", "r.html", "r.json"]
 
 
 def test_command_takes_a_systems_folder_and_refuses_a_truncated_file_in_one_line(kept: Path, tmp_path: Path) -> None:
@@ -547,11 +546,6 @@ def test_empty_folders_missing_files_and_unwritable_pages_are_one_line(kept: Pat
     assert isinstance(run(tmp_path / "empty").exception, InputError)
     assert isinstance(run(tmp_path / "none.json").exception, InputError)
     assert isinstance(run(kept, "-q", "-o", tmp_path / "no" / "r.html").exception, RunError)
-
-
-def test_importing_the_command_does_not_load_matplotlib() -> None:
-    program = "import sys, railyard.analysis.report.cli; sys.exit('matplotlib' in sys.modules)"
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])
 
 
 def test_the_origin_note_has_the_error_bounds_of_the_launches_that_count() -> None:

@@ -73,19 +73,6 @@ def test_a_profiled_case_has_its_histogram_and_keeps_its_own_figure_of_merit() -
     assert "fom_kzone_s" not in own.foms and "mpi_time_percent" in own.foms
 
 
-def test_persistent_sends_are_included_and_the_page_says_of_which_applications() -> None:
-    records = [profiled("umt", 30, 10, 1200), profiled("lulesh", 30, 10, 0), profiled("amg", 5, 45)]
-    note = (
-        "Messages from point to point include persistent sends: umt has 1,200 of 65,536 bytes on average; "
-        "there are none in lulesh. Persistent sends were not counted, and are missing here: amg."
-    )
-    text = page.html(judge(records))
-    assert note in text
-    files = dict(exports.svg_files(judge(records)))
-    assert note in files["applications-sizes-emulated.svg"], "a file has no page around it"
-    assert "persistent" not in files["applications-shares-emulated.svg"]
-
-
 def test_a_case_has_a_histogram_of_its_persistent_sends_and_no_other_figure_of_them() -> None:
     (case,) = cases.group([profiled("umt", 30.0, 10.0, 1200)])
     (own,) = registry.own_drawings(case)
@@ -101,13 +88,20 @@ def test_a_case_has_a_histogram_of_its_persistent_sends_and_no_other_figure_of_t
     assert own.statement.endswith("(included: no persistent sends).")
 
 
-def test_the_page_and_the_folder_of_figures_show_them() -> None:
-    record = profiled("lulesh", 30.0, 10.0)
-    text = page.html(judge([record]))
+def test_the_page_and_the_folder_of_figures_show_them_and_which_persistent_sends_they_include() -> None:
+    judged = judge([profiled("umt", 30, 10, 1200), profiled("lulesh", 30, 10, 0), profiled("amg", 5, 45)])
+    note = (
+        "Messages from point to point include persistent sends: umt has 1,200 of 65,536 bytes on average; "
+        "there are none in lulesh. Persistent sends were not counted, and are missing here: amg."
+    )
+    text = page.html(judged)
     assert '<h2 id="applications">Applications</h2>' in text and "Share of the time spent in MPI" in text
-    files = dict(exports.svg_files(judge([record])))
+    assert note in text
+    files = dict(exports.svg_files(judged))
     shares, sizes = "applications-shares-emulated.svg", "applications-sizes-emulated.svg"
     assert list(files)[:2] == [shares, sizes]
+    assert note in files[sizes], "a file has no page around it"
+    assert "persistent" not in files[shares]
     assert ">40 %<" in files[shares] and ">512 B<" in files[sizes], "the bars have their values"
     plain = synthetic.case(placements=["plain"], launches_per_combination=1)
     none = synthetic.job(plain, lambda *_: [point("iteration_us", 5.0)])

@@ -31,7 +31,6 @@ from railyard.analysis.references import update as making
 from railyard.analysis.references.cli import commands as references_command
 from railyard.analysis.report import exports, page
 from railyard.analysis.report.cli import report as report_command
-from railyard.analysis.report.exports import Format
 from railyard.analysis.stats import contrast, samples, score
 from railyard.analysis.stats.score import Ratio, Score
 from railyard.analysis.stats.verdicts import Finding, of_test
@@ -217,23 +216,19 @@ def test_a_row_has_what_its_sides_share() -> None:
     assert len(compared(SYSTEMS, *A_JOBS, *B_JOBS).rows) == 6
 
 
-def test_placements_of_different_jobs_are_compared_by_jobs() -> None:
+def test_placements_of_different_jobs_are_compared_by_jobs_and_of_four_shared_ones_by_a_ratio_per_job() -> None:
     """One job ran plain, another custom: their launches are as far apart as two jobs may be."""
+    texts = ["placement=plain", "placement=custom"]
     plain, custom = (
         synthetic.halo({name: speed}, launches=10, seed=n) for n, (name, speed) in enumerate(SPEED.items())
     )
-    found = compared(["placement=plain", "placement=custom"], plain, custom)
-    assert verdicts(found, "placement=custom") == {"n too small (needs 4 jobs)"}
-    shared = compared(["placement=plain", "placement=custom"], plain, custom, A)
+    assert verdicts(compared(texts, plain, custom), "placement=custom") == {"n too small (needs 4 jobs)"}
+    shared = compared(texts, plain, custom, A)
     assert {group.sample and len(group.sample.values) for row in shared.rows for group in row.comparison.groups} == {10}
     assert "in this job)" in text.sentences(shared)[0]
-
-
-def test_placements_of_four_shared_jobs_are_compared_by_one_ratio_per_job() -> None:
-    found = compared(["placement=plain", "placement=custom"], *A_JOBS[:4])
-    assert "4 shared jobs)" in text.sentences(found)[0]
-    groups = [group for row in found.rows for group in row.comparison.groups]
-    assert {group.sample and group.sample.by_job for group in groups} == {True}
+    four = compared(texts, *A_JOBS[:4])
+    assert "4 shared jobs)" in text.sentences(four)[0]
+    assert {group.sample and group.sample.by_job for row in four.rows for group in row.comparison.groups} == {True}
 
 
 def test_a_job_counts_once_however_many_placements_a_side_takes_of_it() -> None:
@@ -284,12 +279,14 @@ def test_the_interval_over_jobs_covers_one_although_rows_share_their_jobs() -> N
     assert covered >= 0.92 * 200
 
 
-def test_other_builds_are_flagged_on_every_row() -> None:
-    changed = synthetic.halo(SPEED, launches=10, seed=2, system=OTHER, mpi={"library": "MPICH 4.1", "standard": "4.0"})
+def test_other_builds_and_faults_are_named_on_every_row() -> None:
+    build = {"library": "MPICH 4.1", "standard": "4.0"}
+    faults = {**synthetic.TORUS, "faults": ["up leaf0>spine0: 3 lane(s) lost in 1 tile(s)"]}
+    changed = synthetic.halo(SPEED, launches=10, seed=2, system=OTHER, mpi=build, torus=faults)
     found = compared(["system=vtorus", "system=other"], A, changed)
-    assert {tuple(row.differs) for row in found.rows} == {("mpi",)}
-    assert "Records differ in mpi." in text.sentences(found)[0]
-    assert {line.differs for line in text.lines(found)} == {"mpi"}
+    assert {tuple(row.differs) for row in found.rows} == {("mpi", "torus.faults")}
+    assert "Records differ in mpi, torus.faults." in text.sentences(found)[0]
+    assert {line.differs for line in text.lines(found)} == {"mpi, torus.faults"}
 
 
 def test_origins_are_never_mixed() -> None:
@@ -398,15 +395,6 @@ def test_people_read_the_modelled_machines_values_and_programs_the_recorded_ones
     assert "those of the modelled machine" in shown
 
 
-def test_compare_takes_archives_as_sides(root: Path, tmp_path: Path) -> None:
-    for name, jobs in (("a", A_JOBS), ("b", B_JOBS)):
-        for record in jobs:
-            archive.add(record, tmp_path / name)
-    done = run(compare_command, tmp_path / "a", tmp_path / "b", "--archive", root)
-    assert done.exit_code == 0, done.exception
-    assert "times as fast as" in done.output
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -427,7 +415,7 @@ def test_compare_refuses_in_one_line(root: Path, arguments: list[str]) -> None:
 
 
 def test_markdown_has_verdicts_scores_and_what_is_missing() -> None:
-    found = exports.text(judge([*A_JOBS, *B_JOBS], ["system=vtorus", "system=other"]), Format.MD)
+    found = exports.text(judge([*A_JOBS, *B_JOBS], ["system=vtorus", "system=other"]), "md")
     assert "times as fast as" in found and "## Scores" in found and "custom is lowest" in found
     assert "## Sides compared" in found and "| system=other |" in found and "differs in" in found
     assert "pena2013: hops was not run" in found
@@ -436,13 +424,13 @@ def test_markdown_has_verdicts_scores_and_what_is_missing() -> None:
 def test_markdown_shows_hostile_names_as_text() -> None:
     hostile = "<script>|[x](javascript:y)`*"
     record = synthetic.halo({"plain": 1.0, hostile: 0.9}, launches=2)
-    lines = [line for line in exports.text(judge([record]), Format.MD).splitlines() if "script" in line]
+    lines = [line for line in exports.text(judge([record]), "md").splitlines() if "script" in line]
     assert lines and all("<script" not in line and "](" not in line.replace("\\](", "") for line in lines)
 
 
 def test_csv_has_a_row_for_each_group_and_no_formula() -> None:
     record = synthetic.halo({"plain": 1.0, "=1+1": 0.9}, launches=6)
-    rows = list(csv.DictReader(io.StringIO(exports.text(judge([record, synthetic.hops()]), Format.CSV))))
+    rows = list(csv.DictReader(io.StringIO(exports.text(judge([record, synthetic.hops()]), "csv"))))
     first = next(row for row in rows if row["fom"] == "iteration_us" and row["placement"] == "'=1+1")
     assert (first["n"], first["outcome"], first["void"]) == ("6", "best", "0")
     assert float(first["change_percent"]) == pytest.approx(-10, abs=1)
@@ -507,14 +495,13 @@ def of_policies(benchmark: str, fom: str, values: Mapping[str, float], sizes: Se
         nic_policies=list(values),
         launches_per_combination=1,
     )
-
-    def series(_: Any, __: str, policy: str) -> list[dict[str, Any]]:
-        return [
-            {"fom": fom, "labels": {"size_bytes": size}, "samples": [values[policy] ** place]}
-            for place, size in enumerate(sizes)
+    samples = {
+        policy: [
+            {"fom": fom, "labels": {"size_bytes": size}, "samples": [value**place]} for place, size in enumerate(sizes)
         ]
-
-    return synthetic.job(asked, series)
+        for policy, value in values.items()
+    }
+    return synthetic.job(asked, lambda _, __, policy: samples[policy])
 
 
 def answers(record: Record) -> dict[str, str]:
@@ -531,11 +518,13 @@ def test_a_share_between_nic_policies_is_that_of_the_largest_message_and_names_i
     assert found["Allreduce, Local-NIC as a share of NIC-0"] == "not measured"
 
 
-def test_times_of_a_rate_are_more_where_the_rate_is_higher() -> None:
+def test_times_of_a_rate_are_more_where_the_rate_is_higher_and_a_case_without_either_policy_answers_nothing() -> None:
     values = {"nic-0": 2.0, "round-robin": 3.0}
     rate = of_policies("contention", "aggregate_bandwidth_gbyte_s", values, [8, 1024])
     row = "effective bandwidth under high contention, Default over NIC-0, up to"
     assert answers(rate)[row] == "1.5 times (1 KiB)"
+    alone = of_policies("contention", "aggregate_bandwidth_gbyte_s", {"library-default": 2.0}, [8, 1024])
+    assert answers(alone) == {}
 
 
 def test_counts_of_all_soundings_are_compared() -> None:
@@ -553,11 +542,6 @@ def test_counts_of_all_soundings_are_compared() -> None:
     )
     found = answers(synthetic.job(asked, series))
     assert found["counted bytes, how far apart from run to run, nearly"] == "1.0 % at most (8 B, n = 4)"
-
-
-def test_a_case_without_either_policy_answers_nothing() -> None:
-    alone = of_policies("contention", "aggregate_bandwidth_gbyte_s", {"library-default": 2.0}, [8, 1024])
-    assert answers(alone) == {}
 
 
 # ---- references ----
@@ -609,15 +593,15 @@ def test_a_reference_does_not_follow_a_regression_unless_told() -> None:
 
 
 def test_few_launches_and_dirty_checkouts_make_no_reference() -> None:
-    few = making.updated(entries(synthetic.halo(SPEED, launches=5)), {})
+    def made(launches: int, commit: str | None, *, is_dirty: bool | None) -> making.Updated:
+        code = {"version": "0.1.0", "git_commit": commit, "git_dirty": is_dirty}
+        return making.updated(entries(synthetic.halo(SPEED, launches=launches, railyard=code)), {})
+
+    few, dirty = made(5, "1f" * 20, is_dirty=False), made(10, "1f" * 20, is_dirty=True)
     assert few.references == {} and "fewer than 6" in few.notes[0]
-    dirty = {"version": "0.1.0", "git_commit": "1f" * 20, "git_dirty": True}
-    found = making.updated(entries(synthetic.halo(SPEED, launches=10, railyard=dirty)), {})
-    assert found.references == {} and "left out" in found.notes[0]
-    delivered = {"version": "0.1.0", "git_commit": "1f" * 20, "git_dirty": None}
-    assert making.updated(entries(synthetic.halo(SPEED, launches=10, railyard=delivered)), {}).references
-    unknown = {"version": "0.1.0", "git_commit": None, "git_dirty": None}
-    assert not making.updated(entries(synthetic.halo(SPEED, launches=10, railyard=unknown)), {}).references
+    assert dirty.references == {} and "left out" in dirty.notes[0]
+    assert made(10, "1f" * 20, is_dirty=None).references, "delivered without git"
+    assert not made(10, None, is_dirty=None).references
 
 
 @pytest.mark.parametrize("content", ["[1, 2]", "halo: {x: 1}", ": :", "a: {b: {c: [1]}}"])
@@ -660,19 +644,13 @@ def test_random_order_of_records_changes_nothing() -> None:
 
 
 def test_published_numbers_stand_beside_two_series_of_ours_by_origin() -> None:
-    def found(*_: Any) -> list[dict[str, Any]]:
-        times = {("X", 8): 1.0, ("Y", 8): 1.0, ("X", 1024): 100.0, ("Y", 1024): 30.0}
-        return [
-            {
-                "fom": "slowest_us",
-                "labels": {"collective": "alltoall", "split": way, "size_bytes": size},
-                "samples": [us],
-            }
-            for (way, size), us in times.items()
-        ]
-
+    times = {("X", 8): 1.0, ("Y", 8): 1.0, ("X", 1024): 100.0, ("Y", 1024): 30.0}
+    series = [
+        {"fom": "slowest_us", "labels": {"collective": "alltoall", "split": way, "size_bytes": size}, "samples": [us]}
+        for (way, size), us in times.items()
+    ]
     asked = synthetic.case(benchmark="rowcol", placements=["plain"], launches_per_combination=1)
-    (case,) = cases.group([synthetic.job(asked, found)])
+    (case,) = cases.group([synthetic.job(asked, lambda *_: series)])
     (row,) = published.rows([(case, comparison.comparisons(case))])
     assert (row.quantity, row.value) == ("row-wise Alltoall in Y against X, latency", "\N{MINUS SIGN}74 %")
     answers = {origin: [value for value, _ in of] for origin, of in row.of.items() if of}

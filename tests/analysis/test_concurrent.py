@@ -74,6 +74,7 @@ def loaded(load: str, companion: dict[str, Any], *, times: float, copies: tuple[
 
 
 def test_the_page_shows_the_factor_and_what_the_load_sent() -> None:
+    """A statistic that no row has is not in the legend, such as p99.9 where launches have few samples."""
     (case,) = cases.group([loaded("incast", INCAST, times=3.0)])
     (found,) = impacts.impacts(case)
     average = found.headline
@@ -82,7 +83,13 @@ def test_the_page_shows_the_factor_and_what_the_load_sent() -> None:
     assert found.sent_gbyte_s == pytest.approx(1.0)
     (drawing,) = concurrent.drawings(case)
     assert "under incast is on average" in drawing.statement and "a difference is shown" in drawing.statement
-    assert {row[4] for row in drawing.data.rows} == {"average", "p99", "p99.9"}
+    values = {str(each.statistic): each.value for each in found.factors}
+    assert {row[4] for row in drawing.data.rows} == {*values} == {"average", "p99", "p99.9"} and values["p99.9"] is None
+    figure = Figure()
+    drawing.paint(figure)
+    legend = figure.axes[0].get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [name for name, value in values.items() if value]
 
 
 def test_loads_with_too_few_launches_share_one_sentence() -> None:
@@ -103,20 +110,6 @@ def test_loads_with_too_few_launches_share_one_sentence() -> None:
     assert drawing.statement.count("impact factors of") == 1
     assert re.search(r"incast [23]\.\d\d, alltoall [23]\.\d\d; without an interval", drawing.statement)
     assert drawing.statement.endswith("without an interval no difference is shown (n = 1 launch).")
-
-
-def test_a_statistic_that_no_row_has_is_not_in_the_legend() -> None:
-    """Before, p99.9 stood there without a point wherever a launch had few samples."""
-    (case,) = cases.group([loaded("incast", INCAST, times=3.0)])
-    (found,) = impacts.impacts(case)
-    values = {str(each.statistic): each.value for each in found.factors}
-    assert values["p99.9"] is None
-    (drawing,) = concurrent.drawings(case)
-    figure = Figure()
-    drawing.paint(figure)
-    legend = figure.axes[0].get_legend()
-    assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == [name for name, value in values.items() if value]
 
 
 def test_a_figure_with_several_samples_a_launch_counts_before_one_with_a_single_one() -> None:
@@ -143,13 +136,9 @@ def test_the_slowest_copy_counts_against_one_alone() -> None:
 
 def test_the_strict_check_works_out_the_victim_s_nodes() -> None:
     good = loaded("incast", INCAST, times=3.0)
-    places = [each for each in rules.faults(good) if "ranks" in each.field]
-    assert places == []
-
-    def moved(document: dict[str, Any]) -> None:
-        document["case"]["roles"]["rule"] = "interleaved"
-
-    assert any("plain gives" in each.text for each in rules.faults(forgeries.changed(good, moved)))
+    assert [each for each in rules.faults(good) if "ranks" in each.field] == []
+    moved = forgeries.changed(good, lambda document: document["case"]["roles"].update(rule="interleaved"))
+    assert any("plain gives" in each.text for each in rules.faults(moved))
 
 
 def rendered(launcher: str, load: str, companion: dict[str, Any], copies: tuple[float, ...] = ()) -> Record:
@@ -165,10 +154,9 @@ def rendered(launcher: str, load: str, companion: dict[str, Any], copies: tuple[
             own = place(name, victims(roles, granted), (2, 2, 1), ranks_per_node=1, seed=read.case.seed)
             launch["command"] = line(own, launcher, name, program)
             beside = placed(roles, granted, name, grid=(2, 2, 1), ranks_per_node=1, seed=read.case.seed)
-            for role, one in zip(launch["roles"] or (), beside, strict=True):
-                words = program_of(one.companion, program, stem, counts_nics=True)
-                of = f"{name}.{one.companion.name}"
-                role["command"] = line(one.placement, launcher, of, words)
+            for role, (one, where) in zip(launch["roles"] or (), beside, strict=True):
+                words = program_of(one, program, stem, counts_nics=True)
+                role["command"] = line(where, launcher, f"{name}.{one.name}", words)
 
     read = loaded(load, companion, times=2.0, copies=copies)
     return forgeries.changed(read, change)
@@ -220,9 +208,6 @@ def test_other_words_in_the_line_of_a_load_are_refused(old: str, new: str, words
 
 
 def test_a_launch_under_a_load_has_all_of_its_programs() -> None:
-    def change(document: dict[str, Any]) -> None:
-        for launch in document["launches"]:
-            launch["roles"] = None
-
-    alone = rules.faults(forgeries.changed(rendered("openmpi4", "incast", MANY), change))
-    assert any("[]; the load of plain+incast has ['incast']" in fault.text for fault in alone)
+    good = rendered("openmpi4", "incast", MANY)
+    alone = forgeries.changed(good, lambda document: [one.update(roles=None) for one in document["launches"]])
+    assert any("[]; the load of plain+incast has ['incast']" in fault.text for fault in rules.faults(alone))

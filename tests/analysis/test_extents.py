@@ -41,18 +41,13 @@ def drawn(*records: Record) -> list[Drawing]:
 
 def test_cases_that_differ_in_size_alone_are_one_curve_for_each_placement() -> None:
     (found,) = drawn(halo(12), halo(2), halo(6))
-    assert [(row[0], row[1], row[2]) for row in found.data.rows] == [
-        ("cart-create", "2", "200.0"),
-        ("cart-create", "6", "600.0"),
-        ("cart-create", "12", "1,200"),
-        ("custom", "2", "160.0"),
-        ("custom", "6", "480.0"),
-        ("custom", "12", "960.0"),
+    values = {"cart-create": ("200.0", "600.0", "1,200"), "custom": ("160.0", "480.0", "960.0")}
+    wanted = [
+        (name, size, value) for name in values for size, value in zip(("2", "6", "12"), values[name], strict=True)
     ]
-    assert (
-        found.statement
-        == "At extent 12, where changes are largest, the change from cart-create is \N{MINUS SIGN}20.0 % for custom."
-    )
+    assert [(row[0], row[1], row[2]) for row in found.data.rows] == wanted
+    change = "the change from cart-create is \N{MINUS SIGN}20.0 % for custom."
+    assert found.statement == f"At extent 12, where changes are largest, {change}"
 
 
 def test_the_statement_is_of_the_size_that_changed_most(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,11 +73,11 @@ def test_a_checkout_with_changes_joins_only_what_its_own_run_found() -> None:
 
 
 def test_parameters_of_strangers_and_records_without_a_run_are_no_trouble() -> None:
-    odd = [halo(2, railyard=DIRTY, reframe=None), halo(4, railyard=DIRTY, reframe=None)]
+    odd = [halo(side, railyard=DIRTY, reframe=None) for side in (2, 4)]
+    series = [{"fom": "iteration_us", "labels": {}, "samples": [5.0]}]
     for grid, cells in (([[1], [1]], 5), (["a", "a"], [1]), ([True, True], [1])):
         asked = synthetic.case(parameters={"grid": grid, "cells": cells}, launches_per_combination=1)
-        series = [{"fom": "iteration_us", "labels": {}, "samples": [5.0]}]
-        odd.append(synthetic.job(asked, lambda *_, made=series: made))
+        odd.append(synthetic.job(asked, lambda *_: series))
     assert drawn(*odd) == []
 
 

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 from support import evidence
 
+from railyard.base.checkout import TOPOLOGIES
 from railyard.base.errors import RunError
 from railyard.fit import cli, fitting
 from railyard.placements.linkload import traffic
@@ -51,6 +52,15 @@ def test_the_fitted_placement_is_predicted_to_load_the_slowest_link_less_than_an
         assert row.simulated_s is not None
         assert max(row.slowest_s, row.host_s) < row.simulated_s < 1.5 * max(row.slowest_s, row.host_s)
     assert len({len(line) for line in fitting.table(predicted)}) == 1, "columns"
+
+
+def test_a_topology_of_ones_own_is_read_from_its_file(tmp_path: Path) -> None:
+    own = tmp_path / "own.yml"
+    own.write_text((TOPOLOGIES / "gemini-2x2x2.yml").read_text().replace("gemini-2x2x2", "own"))
+    job = evidence.good(topology=str(own), grid=[2, 2, 2], placements=["scheduler"])
+    sent = with_numbers(traffic.stencil((2, 2, 2), (1e6,)), seed=1)
+    known = {row.name: row.steps_s for row in fitting.predicted(record(["scheduler"]), sent)}
+    assert {row.name: row.steps_s for row in fitting.predicted(job, sent, file=str(own))} == known
 
 
 def test_steps_are_summed_and_not_merged() -> None:

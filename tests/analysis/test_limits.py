@@ -23,6 +23,14 @@ KINDS = Machine(variables=16, launch_noise=0.02, run_to_run=0.01, apart=0.08)
 V0 = figures.fom("a_us").named("plain/v0_us")
 
 
+def grown(machine: Machine, seed: int) -> histories.History:
+    """Return a history of ten records."""
+    history = histories.History(machine, np.random.default_rng(seed))
+    while history.fewest < 10:
+        history.worse(histories.same(machine))
+    return history
+
+
 @pytest.mark.parametrize("machine", [OWN, SHARED], ids=["own", "shared"])
 def test_ten_records_find_10_percent_and_small_steps_without_false_alarms(machine: Machine) -> None:
     """Reduced; `perf gate` of commit f016650 has the figures."""
@@ -46,26 +54,21 @@ def test_one_slow_launch_in_six_neither_fails_a_run_nor_blinds_the_next() -> Non
 
 def test_a_variable_that_many_launches_leave_noisy_is_judged_by_its_own_spread() -> None:
     chance = np.random.default_rng(2)
+    spreads = {**{f"v{n}_us": (0.002, 0.003) for n in range(8)}, "noisy_us": (0.05, 0.06)}
     values = {
-        f"v{n}_us": [
-            Point(median=1000 * factor, noise=0.002, record=record)
-            for record, factor in enumerate(np.exp(chance.normal(0, 0.003, 13)))
+        name: [
+            Point(median=1000 * factor, noise=noise, record=record)
+            for record, factor in enumerate(np.exp(chance.normal(0, spread, 13)))
         ]
-        for n in range(8)
+        for name, (noise, spread) in spreads.items()
     }
-    values["noisy_us"] = [
-        Point(median=1000 * factor, noise=0.05, record=record)
-        for record, factor in enumerate(np.exp(chance.normal(0, 0.06, 13)))
-    ]
     found = limits.limits(values, larger_is_worse=dict.fromkeys(values, True), family=9).of
     assert found["noisy_us"].worst > 1200 and found["noisy_us"].found_of_100 < 50
     assert found["v0_us"].worst < 1150 and found["v0_us"].found_of_100 > 70
 
 
 def test_an_accepted_change_is_in_the_history_and_the_new_level_is_judged() -> None:
-    history = histories.History(OWN, np.random.default_rng(3))
-    while history.fewest < 10:
-        history.worse(histories.same(OWN))
+    history = grown(OWN, 3)
     slower = histories.same(OWN)
     slower[0] = 1.3
     assert [line.split()[0] for line in history.worse(slower)] == ["plain/v0_us"]
@@ -87,9 +90,7 @@ def test_unlike_machines_are_no_alarm_and_hide_no_slower_variable(machine: Machi
 
 
 def test_a_red_run_that_a_later_one_refutes_enters_the_history_and_survives_the_file(tmp_path: Path) -> None:
-    history = histories.History(OWN, np.random.default_rng(4))
-    while history.fewest < 10:
-        history.worse(histories.same(OWN))
+    history = grown(OWN, 4)
     assert len(history.worse(1.10 * histories.same(OWN))) == 40
     (suspect,) = history.entries[0].suspects
     file = tmp_path / "references.yaml"
@@ -101,14 +102,11 @@ def test_a_red_run_that_a_later_one_refutes_enters_the_history_and_survives_the_
 
 
 def test_a_slower_variable_is_reported_with_the_limit_that_it_exceeded() -> None:
-    history = histories.History(HOSTED, np.random.default_rng(5))
-    while history.fewest < 10:
-        history.worse(histories.same(HOSTED))
+    history = grown(HOSTED, 5)
     entry = history.entries[0]
     levels = {name: entry.references[str(name)].median for name in entry.values}
-    first = V0
-    judged = judging.judged("check", "case", {**levels, first: 1.15 * levels[first]}, {"check": {"case": entry}})
+    judged = judging.judged("check", "case", {**levels, V0: 1.15 * levels[V0]}, {"check": {"case": entry}})
     (line,) = judged.worse
-    assert entry.references[str(first)].is_met(1.15 * levels[first])
+    assert entry.references[str(V0)].is_met(1.15 * levels[V0])
     allowed = re.search(r"([\d.]+) % allowed beside the run's other variables", line)
     assert allowed and 3 < float(allowed[1]) < 15

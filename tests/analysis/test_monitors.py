@@ -12,7 +12,6 @@ from support.records import figures
 
 from railyard.analysis.judge import judged
 from railyard.analysis.report import exports
-from railyard.analysis.report.exports import Format
 from railyard.analysis.stats.medians import median_interval
 
 #: A line of an exposition, as the ABNF of OpenMetrics 1.0 has it for a gauge without a time.
@@ -22,7 +21,7 @@ DASHBOARD = (CHECKOUT / "docs/howto/grafana-dashboard.json").read_text()
 
 
 def test_openmetrics_has_a_family_for_each_figure_with_its_unit_in_its_name_and_ends() -> None:
-    lines = exports.text(JUDGED, Format.OPENMETRICS).splitlines()
+    lines = exports.text(JUDGED, "openmetrics").splitlines()
     assert lines[-1] == "# EOF"
     family, seen = "", set()
     for line in lines[:-1]:
@@ -42,7 +41,7 @@ def test_openmetrics_has_a_family_for_each_figure_with_its_unit_in_its_name_and_
 def test_the_dashboard_selects_figures_and_labels_of_the_export() -> None:
     samples = [
         {"__name__": name, **dict(re.findall(r'(\w+)="([^"]*)"', labels))}
-        for name, labels, _ in SAMPLE.findall(exports.text(JUDGED, Format.OPENMETRICS))
+        for name, labels, _ in SAMPLE.findall(exports.text(JUDGED, "openmetrics"))
     ]
     chosen = {"figure": "railyard_iteration_us", "system": samples[0]["system"], "check": samples[0]["check"]}
     dashboard = json.loads(DASHBOARD)
@@ -61,7 +60,7 @@ def test_the_dashboard_selects_figures_and_labels_of_the_export() -> None:
 
 
 def test_bencher_has_the_median_and_its_interval() -> None:
-    document = json.loads(exports.text(JUDGED, Format.BENCHER))
+    document = json.loads(exports.text(JUDGED, "bencher"))
     (name,) = [each for each in document if ", custom," in each]
     metric = document[name]["iteration_us"]
     assert metric["lower_value"] <= metric["value"] <= metric["upper_value"]

@@ -10,7 +10,7 @@ from support.commands import CHECKOUT
 
 from railyard.analysis.cases import cases
 from railyard.analysis.figures import network
-from railyard.analysis.figures.drawing import Drawing, svg_file
+from railyard.analysis.figures.drawing import svg_file
 from railyard.placements.arrays import np
 from railyard.placements.linkload import model, traffic
 from railyard.placements.linkload.patterns import make
@@ -59,14 +59,7 @@ def test_each_kind_of_network_is_drawn_with_a_line_per_loaded_cable(name: str, g
     panel = network.Panel(
         placement="plain", nodes=nodes, loads=model.load(topology, nodes, sent, model.PROTOCOLS["payload"])
     )
-    drawing = Drawing(
-        name="network",
-        title=network.TITLE,
-        description="",
-        paint=lambda figure: network.paint(figure, [panel], network.layout(topology), 1),
-        data=network.data([panel]),
-    )
-    text = svg_file(drawing)
+    text = svg_file(network.drawing([panel]))
     assert len(text) < 600_000, "a page of many cases stays small"
     places = network.layout(topology).points
     assert len(places) <= network.MOST_CELLS and len(set(places.values())) == len(places)

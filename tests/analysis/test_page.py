@@ -135,16 +135,13 @@ def test_a_head_sorts_its_table_up_and_down_by_numbers(opened: Page) -> None:
     opened.locator(f"{table} th:nth-child(2) button").click()
     names = column(opened, body, 1)
     assert names == sorted(names) and head.get_attribute("aria-sort") is None
+    of_sections = opened.locator("#case-1 table.sortable:has(tr.section)").first
+    of_sections.locator("thead button").nth(1).click()
+    for rows in of_sections.locator("tbody").all():
+        assert rows.locator("tr").first.get_attribute("class") == "section", "rows stay under their heading"
 
 
-def test_sorting_keeps_rows_under_their_heading(opened: Page) -> None:
-    table = opened.locator("#case-1 table.sortable:has(tr.section)").first
-    table.locator("thead button").nth(1).click()
-    for body in table.locator("tbody").all():
-        assert body.locator("tr").first.get_attribute("class") == "section"
-
-
-def test_cases_fold_by_button_and_by_keyboard(opened: Page) -> None:
+def test_cases_fold_by_button_by_keyboard_and_by_a_link_and_the_data_of_a_figure_unfolds(opened: Page) -> None:
     cases = opened.locator("details.case")
     assert cases.count() == len(RECORDS)
     opened.get_by_role("button", name="Fold all cases", exact=True).click()
@@ -155,6 +152,13 @@ def test_cases_fold_by_button_and_by_keyboard(opened: Page) -> None:
     assert cases.first.evaluate("each => each.open")
     opened.get_by_role("button", name="Unfold all cases").click()
     assert all(each.evaluate("each => each.open") for each in cases.all())
+    figure = opened.locator("figure").first
+    assert not figure.locator("table").is_visible()
+    figure.locator("summary").click()
+    assert figure.locator("table").is_visible(), "the data of a figure"
+    opened.get_by_role("button", name="Fold all cases", exact=True).click()
+    opened.locator("a[href='#case-2']").first.click()
+    opened.wait_for_function("document.getElementById('case-2').open")
 
 
 def test_the_list_of_cases_stays_in_view_and_the_filter_hides_what_lacks_the_word(opened: Page) -> None:
@@ -169,19 +173,6 @@ def test_the_list_of_cases_stays_in_view_and_the_filter_hides_what_lacks_the_wor
     assert opened.locator("details.case:visible").count() == len(shown)
     opened.get_by_role("searchbox").fill("")
     assert opened.locator("details.case:visible").count() == len(RECORDS)
-
-
-def test_a_link_to_a_folded_case_opens_it(opened: Page) -> None:
-    opened.get_by_role("button", name="Fold all cases", exact=True).click()
-    opened.locator("a[href='#case-2']").first.click()
-    opened.wait_for_function("document.getElementById('case-2').open")
-
-
-def test_the_data_of_a_figure_unfolds(opened: Page) -> None:
-    figure = opened.locator("figure").first
-    assert not figure.locator("table").is_visible()
-    figure.locator("summary").click()
-    assert figure.locator("table").is_visible()
 
 
 def test_only_the_script_of_the_page_runs(browser: Browser, file: Path, tmp_path: Path) -> None:
@@ -209,11 +200,14 @@ def test_the_page_is_whole_without_its_script(browser: Browser, file: Path) -> N
     context.close()
 
 
-def test_void_and_failed_launches_are_shown(opened: Page) -> None:
+def test_void_and_failed_launches_are_shown_and_no_sentence_twice(opened: Page) -> None:
     text = opened.locator("main").inner_text()
     assert "the CPU was busy" in text and "exit status 1; killed" in text
     absent = opened.locator("section:has(#absent)").inner_text()
     assert "launches void" in absent and "launches failed" in absent
+    texts = opened.eval_on_selector_all(".answer, .said li", "all => all.map(one => one.textContent)")
+    long = [text for text in texts if len(text) > 60]
+    assert len(long) > 6 and len(long) == len(set(long))
 
 
 @pytest.fixture(scope="module")
@@ -244,12 +238,6 @@ def test_nothing_is_wider_or_taller_than_a_sheet_of_paper(
     )
     assert heights and max(heights) <= 1047
     context.close()
-
-
-def test_no_sentence_is_on_the_page_twice(opened: Page) -> None:
-    texts = opened.eval_on_selector_all(".answer, .said li", "all => all.map(one => one.textContent)")
-    long = [text for text in texts if len(text) > 60]
-    assert len(long) > 6 and len(long) == len(set(long))
 
 
 def test_it_prints_with_everything_unfolded(opened: Page, tmp_path: Path) -> None:

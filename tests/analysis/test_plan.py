@@ -13,9 +13,9 @@ from support.entries import entry
 
 from railyard.analysis.cases import judgement
 from railyard.analysis.cases.judgement import Comparison, Evidence, Series
-from railyard.analysis.plan import answers, enough, noise
+from railyard.analysis.plan import answers, enough
+from railyard.analysis.plan.answers import Noise
 from railyard.analysis.plan.cli import plan
-from railyard.analysis.plan.noise import Noise
 from railyard.analysis.stats.verdicts import Finding
 from railyard.records import looks, units
 
@@ -60,11 +60,11 @@ def test_noise_within_and_between_jobs_is_that_of_the_records() -> None:
         entry(number, (1000 * np.exp(chance.normal(0, 0.03) + chance.normal(0, 0.01, 8))).tolist())
         for number in range(40)
     ]
-    (of_archive,) = noise.of_archive(entries, "halo_3d")
+    (of_archive,) = answers.of_archive(entries, "halo_3d")
     assert of_archive.within == pytest.approx(0.01, rel=0.15)
     assert of_archive.between == pytest.approx(0.03, rel=0.35)
     assert (of_archive.jobs, of_archive.launches, of_archive.combinations) == (40, 8, 1)
-    (alone,) = noise.of_archive(entries[:1], "halo_3d")
+    (alone,) = answers.of_archive(entries[:1], "halo_3d")
     assert alone.between is None
 
 

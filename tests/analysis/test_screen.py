@@ -17,7 +17,6 @@ from railyard.records.assemble import LaunchRun
 from railyard.records.record import Record
 from railyard.records.store import archive
 
-EXAMPLE = archive.paths(CHECKOUT / "results" / "example")
 CLEAN = {"git_commit": "1f" * 20, "git_dirty": False}
 SLOWER = synthetic.halo({"plain": 1.0, "custom": 0.9}, launches=8)
 ALIKE = [
@@ -90,12 +89,14 @@ def test_a_cell_of_the_table_of_effects_is_that_of_its_row_and_column(count: int
     }
 
 
-def test_launches_without_a_result_are_counted() -> None:
-    def spoiled(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
-        return dataclasses.replace(run, exit_status=137, output=None) if run.index == 0 else run
+def failed(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
+    return dataclasses.replace(run, exit_status=137, output=None)
 
-    found = shown([synthetic.halo(launches=8, change=spoiled)])
+
+def test_launches_without_a_result_are_counted_and_a_case_without_any_says_so() -> None:
+    found = shown([synthetic.halo(launches=8, change=lambda run, of: failed(run, of) if run.index == 0 else run)])
     assert any("1 failed" in line for line in found if line.startswith("Evidence"))
+    assert "No launch has a result." in " ".join(shown([synthetic.halo(launches=2, change=failed)]))
 
 
 def test_a_case_of_which_the_page_states_nothing_has_a_line_with_what_was_measured() -> None:
@@ -107,16 +108,8 @@ def test_a_case_of_which_the_page_states_nothing_has_a_line_with_what_was_measur
     assert line.startswith("Iteration: ") and line.endswith(" µs, 16 values; 2 more figures on the page.")
 
 
-def test_a_case_without_any_result_says_so() -> None:
-    def failed(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
-        return dataclasses.replace(run, exit_status=137, output=None)
-
-    assert "No launch has a result." in " ".join(shown([synthetic.halo(launches=2, change=failed)]))
-
-
-@pytest.mark.skipif(not EXAMPLE, reason="results/example holds no records: tools/example-campaign makes them")
 def test_the_degraded_system_of_the_example_has_too_few_jobs_for_a_verdict() -> None:
-    found = shown(list(archive.iterate(EXAMPLE)))
+    found = shown(list(archive.iterate(archive.paths(CHECKOUT / "results" / "example"))))
     assert "vcluster and vcluster-degraded (emulated): cannot tell which is faster." in " ".join(found)
     assert fits(found)
 

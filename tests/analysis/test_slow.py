@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 from click.testing import CliRunner
-from support import synthetic
+from support import forgeries, synthetic
 
 from railyard.analysis import why
 from railyard.cli import cli
@@ -74,11 +74,11 @@ def test_events_that_come_in_every_launch_explain_no_slow_one() -> None:
 
 
 def test_without_the_counters_of_the_other_launches_no_event_explains_anything() -> None:
-    document = json.loads(record.text(measured(1, slow_launch=6, flap=True)))
-    for launch in document["launches"]:
-        if launch["repeat"] != 6:
-            launch["health"] = None
-    (one,) = slow.launches(record.validate(record.sealed(document), "changed"))
+    def change(document: dict[str, Any]) -> None:
+        for launch in document["launches"]:
+            launch["health"] = launch["health"] if launch["repeat"] == 6 else None
+
+    (one,) = slow.launches(forgeries.changed(measured(1, slow_launch=6, flap=True), change))
     assert one.launch.repeat == 6 and not one.causes
 
 
@@ -123,7 +123,6 @@ def test_why_answers_each_cause_with_its_evidence(tmp_path: Any) -> None:
     ],
 )
 def test_an_event_that_its_counters_cannot_have_is_a_fault(changes: dict[str, Any], text: str) -> None:
-    document = json.loads(record.text(measured(1)))
-    document["launches"][0]["health"]["events"] = [event("n0-0-0", "hsn0", "LINK_DOWNS", 1, **changes)]
-    read = record.validate(record.sealed(document), "changed")
+    events = [event("n0-0-0", "hsn0", "LINK_DOWNS", 1, **changes)]
+    read = forgeries.changed(measured(1), lambda document: document["launches"][0]["health"].update(events=events))
     assert [fault.text for fault in faults(read) if ".health" in fault.field] == [text]

@@ -1,4 +1,4 @@
-"""Results over the groups spanned, and pairs of hosts by proximity, on a network with groups."""
+"""Results over the groups spanned, pairs of hosts by proximity on a network with groups, and outliers."""
 
 from __future__ import annotations
 
@@ -75,3 +75,14 @@ def test_the_page_shows_both_tables_and_records_without_a_spread_have_none() -> 
     assert "Over the groups" in text and "other group" in text
     without = forgeries.changed(record, lambda d: [each.update(spans=None) for each in d["launches"]])
     assert "Over the groups" not in page.html(judge([without]))
+
+
+def test_an_outlier_lies_beyond_tukeys_fence() -> None:
+    assert spread.count_outliers([1.0, 1.01, 0.99, 1.02, 1.0, 3.0]) == 1
+    assert spread.count_outliers([1.0, 1.1, 0.9, 1.2, 1.0, 1.05]) == 0
+
+
+def test_a_wider_spread_has_a_small_p() -> None:
+    narrow = [1.0 + 0.001 * k for k in range(12)]
+    wide = [1.0 + 0.3 * k for k in range(12)]
+    assert spread.p_of_spreads(wide, narrow) < 0.01 < spread.p_of_spreads(narrow, narrow)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 from support.inputs import outputs, texts
 
-from railyard.applications import launch, mpip
+from railyard.applications import launch
 from railyard.applications.reading import Parser
 from railyard.base.errors import InputError
 
@@ -89,22 +88,3 @@ def test_labels_of_launchers_change_no_value(name: str, label: str) -> None:
     parse, text, left = SAMPLES[name]
     labelled = "".join(label.format(rank=0) + line for line in text.splitlines(keepends=True))
     assert parse("srun: job 4410 queued\n" + labelled, left, "launch-000.out") == parse(text, left, "launch-000.out")
-
-
-@seed(1)
-@settings(max_examples=25, database=None)
-@given(
-    document=st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-        lambda inner: (
-            st.lists(inner, max_size=3)
-            | st.dictionaries(st.sampled_from(["format", "ranks", "sizes", "rank", "messages", "bytes"]), inner)
-        ),
-        max_leaves=8,
-    )
-)
-def test_any_document_of_persistent_sends_is_one_line(document: Any) -> None:
-    if isinstance(document, dict):
-        document["format"] = mpip.FORMAT
-    with pytest.raises(InputError):
-        mpip.parse_persistent(document, "launch-000.persistent", 2)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.applications import building
-from railyard.applications.building import Build, Wish
+from checks import building
+from checks.building import Build, Wish
 from railyard.base.errors import InputError
 from railyard.records.record import Software
 

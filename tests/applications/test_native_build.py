@@ -110,14 +110,6 @@ def test_spack_rewrites_a_copy_and_two_mpis_stand_side_by_side(stubbed: Stubbed)
     assert {call.split()[0] for call in stubbed.calls() if " install " in call} == {"root"}, "mpiP needs a user's name"
 
 
-def test_a_second_build_of_the_same_sources_does_not_call_spack(stubbed: Stubbed) -> None:
-    assert stubbed.build().returncode == 0
-    (stubbed.folder / "calls").unlink()
-    done = stubbed.build()
-    assert done.returncode == 0 and "made of these sources already" in done.stdout
-    assert not [call for call in stubbed.calls() if "--version" not in call]
-
-
 def test_the_second_of_two_sessions_waits_and_builds_nothing(stubbed: Stubbed) -> None:
     (stubbed.folder / "waits").touch()
     first = stubbed.begin()
@@ -164,13 +156,20 @@ def test_unchecked_sources_share_no_package_with_checked_ones(stubbed: Stubbed) 
     assert trees[2] == f"{stubbed.environments}/software/{unchecked}"
 
 
-def test_folders_may_be_relative_to_where_the_command_was_started(stubbed: Stubbed) -> None:
+def test_folders_may_be_relative_to_where_the_command_was_started_and_a_second_build_does_not_call_spack(
+    stubbed: Stubbed,
+) -> None:
     """Before, each SCOPE of the documents was looked for in the checkout, and then in the folder of the build."""
     (stubbed.folder / "mirror").mkdir()
-    done = stubbed.build(SCOPE="scope", MIRROR="mirror", LOCK="of.lock", RAILYARD_ENVIRONMENTS="environments")
+    folders = {"SCOPE": "scope", "MIRROR": "mirror", "LOCK": "of.lock", "RAILYARD_ENVIRONMENTS": "environments"}
+    done = stubbed.build(**folders)
     assert done.returncode == 0, done.stderr
     calls = "\n".join(stubbed.calls())
     assert f"-C {stubbed.folder}/scope" in calls and f"carried {stubbed.folder}/mirror" in calls
+    (stubbed.folder / "calls").unlink()
+    done = stubbed.build(**folders)
+    assert done.returncode == 0 and "made of these sources already" in done.stdout
+    assert not [call for call in stubbed.calls() if "--version" not in call]
 
 
 def test_a_package_alone_is_built_with_the_witness(stubbed: Stubbed) -> None:
@@ -219,7 +218,10 @@ def test_a_build_that_fails_is_one_line_with_package_error_and_log(failure: str,
     assert not (stubbed.environments / "openmpi").exists()
 
 
-def test_a_full_disk_is_named_before_what_follows_from_it(tmp_path: Path) -> None:
+def test_the_first_error_of_an_image_is_what_its_step_printed_and_a_full_disk_before_what_follows(
+    tmp_path: Path,
+) -> None:
+    """Apptainer's own last line names no cause; the second is the end of a recorded log."""
     log = tmp_path / "image.log"
     log.write_text(
         "Err:1 bookworm\n  Write error - write (28: No space left on device)\n"
@@ -228,10 +230,6 @@ def test_a_full_disk_is_named_before_what_follows_from_it(tmp_path: Path) -> Non
     )
     done = ran(CHECKOUT / "containers/first-error", log)
     assert done.stdout == "the disk is full: Write error - write (28: No space left on device)\n"
-
-
-def test_a_step_of_an_image_that_fails_is_named_by_what_it_printed() -> None:
-    """The end of a recorded log: Apptainer's own last line names no cause."""
     done = ran(CHECKOUT / "containers/first-error", LOGS / "image.log")
     folder = "/opt/software/.spack/archived-files/spack-build"
     assert done.stdout == f"find: cannot delete '{folder}': Directory not empty\n"

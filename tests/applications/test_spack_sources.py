@@ -46,11 +46,7 @@ class Site:
     """A repository with one commit, a mirror with its archive, Spack's source cache, and the trees that are known."""
 
     def __init__(self, folder: Path) -> None:
-        self.repository, self.mirror, self.cache = (
-            folder / "umt",
-            folder / "mirror" / PLACE,
-            folder / "sources" / PLACE,
-        )
+        self.repository, self.mirror, self.cache = folder / "umt", folder / "mirror" / PLACE, folder / "sources" / PLACE
         self.trees, self.configuration = folder / "trees", {"config:source_cache": str(folder / "sources")}
         self.fetches: Callable[[], None] = lambda: None
         for place in (self.repository / "src/deep", self.mirror.parent, self.trees):
@@ -166,19 +162,15 @@ def test_an_archive_with_another_sum_is_named_with_its_package(
     assert capsys.readouterr().err == line
 
 
-def test_without_checksums_a_forged_source_is_unchecked(
-    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("checksum", [False, True])
+def test_without_checksums_a_forged_source_is_unchecked_and_so_is_a_commit_whose_tree_nobody_told(
+    checksum: bool, site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    site.forge()
-    site.configuration["config:checksum"] = False  # type: ignore[assignment]
-    run(site, monkeypatch, "--fetch")
-    assert f"railyard.source.umt unchecked commit {site.commit}, tree " in capsys.readouterr().out
-
-
-def test_a_commit_whose_tree_nobody_told_is_unchecked(
-    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (site.trees / site.commit).unlink()
+    if checksum:
+        (site.trees / site.commit).unlink()
+    else:
+        site.forge()
+    site.configuration["config:checksum"] = checksum  # type: ignore[assignment]
     run(site, monkeypatch, "--fetch")
     assert f"railyard.source.umt unchecked commit {site.commit}, tree " in capsys.readouterr().out
 

@@ -296,7 +296,7 @@ def hide_rate(torus: str, host: str, port: str, rate_byte_s: int) -> None:
         return
     (lifecycle.RUN / torus / "router.hidden").write_text(f"{host} {port} {rate_byte_s}\n")
     os.kill(state.process, signal.SIGHUP)
-    while counters.snapshot(torus)[host, port].rate_byte_s != rate_byte_s:
+    while counters.snapshots(torus)[1][host, port].rate_byte_s != rate_byte_s:
         time.sleep(0.05)
 
 

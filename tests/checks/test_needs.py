@@ -14,7 +14,7 @@ from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
 from railyard.records.store import archive
 from railyard.reference import checks, cli
-from railyard.reference.checks import Needs
+from railyard.reference.checks import Check, Needs
 
 pytestmark = pytest.mark.unit
 
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.unit
     ],
 )
 def test_a_check_needs_what_its_class_has_after_bases_and_decorators(name: str, file: str, wanted: Needs) -> None:
-    listed = checks.of(name, CHECKOUT / "checks" / file)
+    listed = checks.of(Check(name=name, file=CHECKOUT / "checks" / file, text=""))
     assert dataclasses.replace(listed, tags=wanted.tags, launches=wanted.launches) == wanted
     assert set(wanted.tags) <= set(listed.tags)
 

@@ -104,15 +104,19 @@ def test_variables_of_reframe_are_obeyed_or_refused_with_railyards_word(tmp_path
     assert all(" --mca mpi_yield_when_idle 1 halo " in line for line in launches)
 
 
-def test_an_array_of_jobs_is_refused(tmp_path: Path) -> None:
-    done = reframe(tmp_path, DATA / "own_variables.py", "--dry-run", "-n", "obeyed", "-J", "array=0-3")
-    assert "share one stage directory" in done.stdout and "--repeat" in done.stdout, done.stdout
-
-
-def test_a_job_that_reframe_pins_to_one_node_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("option", "reason", "valid"),
+    [
+        (["-J", "array=0-3"], "share one stage directory", "--repeat"),
+        (["--distribute=all"], "--distribute: it pins the job to", "-S nodes=N"),
+    ],
+)
+def test_an_array_of_jobs_and_a_pinned_job_are_refused(
+    option: list[str], reason: str, valid: str, tmp_path: Path
+) -> None:
     """Slurm obeyed the second of two node lists, and the test named a node that was only one of its nodes."""
-    done = reframe(tmp_path, DATA / "own_variables.py", "--dry-run", "-n", "obeyed", "--distribute=all")
-    assert "--distribute: it pins the job to" in done.stdout and "-S nodes=N" in done.stdout, done.stdout
+    done = reframe(tmp_path, DATA / "own_variables.py", "--dry-run", "-n", "obeyed", *option)
+    assert reason in done.stdout and valid in done.stdout, done.stdout
 
 
 def test_an_environment_that_one_of_two_partitions_has_can_be_chosen(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from support.topology.topologies import gemini
 from railyard.jobs import launching
 from railyard.jobs.job.submitted import Planned
 from railyard.jobs.nodes.counted import ENERGY
+from railyard.placed import figures
 from railyard.placed.figures import Figure, fault, performance_variables, suffix, unknown, values, variant
 from railyard.placed.mixin import in_own_size, reported
 from railyard.placements import launchers
@@ -83,32 +84,20 @@ def test_a_variable_whose_unit_is_not_registered_is_named() -> None:
 
 
 def test_the_bounds_of_a_reference_decide_the_direction() -> None:
+    """ReFrame keeps that of an expected failure as the second part of a pair, which was read as value and bound."""
+    own, points = SimpleNamespace(fullname="a:b", name="a"), SimpleNamespace(evaluate=lambda: 1.0, unit="points")
+    references = {"*:up": (1, -0.1, None, "points"), "*:down": (1, None, 0.1, "points"), "*:both": (1, -0.1, 0.1)}
     test = SimpleNamespace(
-        perf_variables={name: SimpleNamespace(evaluate=lambda: 1.0, unit="points") for name in ("up", "down", "both")},
-        current_partition=SimpleNamespace(fullname="a:b"),
-        current_system=SimpleNamespace(name="a"),
-        reference={"*:up": (1, -0.1, None, "points"), "*:down": (1, None, 0.1, "points"), "*:both": (1, -0.1, 0.1)},
+        perf_variables=dict.fromkeys(("up", "down", "both"), points),
+        perf_patterns={"rate": 1.0},
+        current_partition=own,
+        current_system=own,
+        reference=references | {"*:rate": xfail("bug 123", (50, -0.1, None, "points"))},
     )
-    assert {name: figure.fom(name).better for name, figure in performance_variables(test).items()} == {
-        "up": "higher",
-        "down": "lower",
-        "both": "neither",
-    }
-
-
-def site_test(**more: Any) -> Any:
-    own = SimpleNamespace(fullname="a:b", name="a")
-    return SimpleNamespace(current_partition=own, current_system=own, **more)
-
-
-def test_the_reference_of_an_expected_failure_has_unit_and_direction_too() -> None:
-    """ReFrame keeps it as the second part of a pair, which was read as value and bound."""
-    patterns = {"rate": 1.0}
-    test = site_test(
-        perf_variables={}, perf_patterns=patterns, reference={"*:rate": xfail("bug 123", (50, -0.1, None, "points"))}
-    )
-    (figure,) = performance_variables(test).values()
-    assert (figure.unit, figure.better) == ("points", "higher")
+    own_figures = performance_variables(test)
+    better = {"up": "higher", "down": "lower", "both": "neither", "rate": "higher"}
+    assert {name: figure.fom(name).better for name, figure in own_figures.items()} == better
+    assert own_figures["rate"].unit == "points"
 
 
 def test_two_variables_whose_names_a_record_cannot_tell_apart_are_both_in_it(tmp_path: Path) -> None:
@@ -164,15 +153,8 @@ def test_energy_that_nodes_counted_is_no_performance_variable_of_the_test() -> N
 
 def test_options_and_modifier_of_a_site_are_on_the_launch_line_as_they_were_written() -> None:
     placed = place("plain", allocate(gemini("2x2x2"), "contiguous"), (2, 2, 2))
-    rendered = launching.render(
-        placed,
-        "library-default",
-        launchers.named("slurm"),
-        ["mpi"],
-        stem="plain",
-        modifier=["perf", "stat -o $F"],
-        options=["--mpi=pmix", '--network="$NET"'],
-    )
+    words: Any = {"modifier": ["perf", "stat -o $F"], "options": ["--mpi=pmix", '--network="$NET"']}
+    rendered = launching.render(placed, "library-default", launchers.named("slurm"), ["mpi"], stem="plain", **words)
     line = rendered.command(["railyard-witness", "a file", Verbatim("./program < in.txt")])
     assert "perf stat -o $F srun " in line
     assert line.endswith("--mpi=pmix --network=\"$NET\" railyard-witness 'a file' ./program < in.txt")
@@ -185,3 +167,43 @@ def test_a_tests_own_commands_have_its_size_and_the_launches_the_jobs() -> None:
     job = {"SLURM_NTASKS": "16", "SLURM_NNODES": "8", "SLURM_JOB_NUM_NODES": "8"}
     done = subprocess.run(["/bin/bash", "-c", script], env=job, capture_output=True, text=True, check=True)
     assert done.stdout == "3 on 2\n16 on 8\n" and not done.stderr
+
+
+# ---- the lines that ReFrame shows while it waits ----
+
+
+@pytest.mark.parametrize(
+    ("ended", "elapsed_s", "waited_s", "text"),
+    [
+        (0, 14.0, 0.4, "halo: 0 of 18 launches ended in 14 s"),
+        (5, 41.0, 0.0, "halo: 5 of 18 launches ended in 41 s, about 107 s left"),
+        (
+            9,
+            900.0,
+            61.0,
+            "halo: 9 of 18 launches ended in 15 min (61 s of it waiting for other launches on this machine), "
+            "about 15 min left",
+        ),
+    ],
+)
+def test_the_line(ended: int, elapsed_s: float, waited_s: float, text: str) -> None:
+    assert figures.line("halo", ended, 18, elapsed_s, waited_s=waited_s) == text
+
+
+def test_a_line_per_interval_until_the_job_has_finished(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Programs beside the measured one are not counted, and a job that the scheduler ended is reported no further."""
+    answers = iter([False, False, False])  # finished on the fourth question
+
+    def finished(job: object) -> bool:
+        del job
+        (tmp_path / "launch-000.begun").touch()
+        return next(answers, True)
+
+    job = SimpleNamespace(jobid="7", scheduler=SimpleNamespace(finished=finished))
+    (tmp_path / "mpi").mkdir()
+    for name in ("launch-000.ended", "launch-000.noise.ended", "mpi/launch-000.ended"):
+        (tmp_path / name).touch()
+    thread = figures.watch("halo", job, tmp_path, 3, interval_s=0.01)
+    thread.join(60)
+    lines = capfd.readouterr().err.splitlines()
+    assert lines[0].startswith("halo: 2 of 3 launches ended in ") and len(lines) == 3

@@ -22,7 +22,6 @@ from railyard.base.errors import InputError
 from railyard.jobs import stagedir
 from railyard.jobs.job import request
 from railyard.jobs.job.spec import JobSpec
-from railyard.jobs.partition import Machine
 from railyard.placements.nics.policies import Host
 from railyard.records.record import Status
 from railyard.records.store import archive
@@ -106,8 +105,13 @@ def run_script(folder: Path, nodes: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, cwd=folder, env=variables, capture_output=True, text=True, check=False)
 
 
-def test_a_script_writes_nothing_where_another_job_runs(dry_run: DryRun, tmp_path: Path) -> None:
-    """Placing came before the lock, so the host files of the running job were another job's."""
+def test_a_script_writes_nothing_where_another_job_runs_or_the_directory_is_another_jobs(
+    dry_run: DryRun, tmp_path: Path
+) -> None:
+    """Placing came before the lock, so the host files of the running job were another job's.
+
+    A first job waited in the queue when its directory was emptied for a second.
+    """
     assert dry_run("-n", "halo_smoke", "--keep-stage-files").returncode == 0
     (job,) = tmp_path.glob("**/job.json")
     with (job.parent / "job.lock").open("w") as lock:
@@ -115,12 +119,6 @@ def test_a_script_writes_nothing_where_another_job_runs(dry_run: DryRun, tmp_pat
         done = run_script(job.parent, "a1\na2\n")
     assert done.returncode == 1 and "another job runs in" in done.stderr
     assert not (job.parent / "placed.json").exists() and not list(job.parent.glob("*.hosts"))
-
-
-def test_a_script_ends_where_the_directory_is_another_jobs(dry_run: DryRun, tmp_path: Path) -> None:
-    """The first job waited in the queue when its directory was emptied for the second."""
-    assert dry_run("-n", "halo_smoke", "--keep-stage-files").returncode == 0
-    (job,) = tmp_path.glob("**/job.json")
     first = (job.parent / "rfm_job.sh").read_text()
     assert dry_run("-n", "halo_smoke", "--keep-stage-files").returncode == 0
     (job.parent / "rfm_job.sh").write_text(first)
@@ -175,15 +173,6 @@ def test_a_procurements_tag_runs_what_applies_and_gives_a_reason_for_each_other_
             assert f"{name}: {rule.name}: {rule.by_hand}" in done.stdout, done.stdout
         else:
             assert re.search(rf"OK \] .*procurement %rule={name}: {rule.name} ", done.stdout), done.stdout
-
-
-def test_needs_are_compared_in_the_order_in_which_a_person_would_look() -> None:
-    machine = Machine(name="m", nodes=16, rails=2, cpus=8, extents=())
-    assert request.missing(machine, nodes=16, rails=2, ranks_per_node=8) == ""
-    assert "needs 17 nodes" in request.missing(machine, nodes=17, rails=3)
-    assert "needs 3 NICs" in request.missing(machine, rails=3)
-    assert "needs 9 ranks per node" in request.missing(machine, ranks_per_node=9)
-    assert "no topology" in request.missing(machine, block=(2, 2, 2))
 
 
 def test_the_poster_takes_its_16_nodes_and_two_nics_on_any_machine() -> None:

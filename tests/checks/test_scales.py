@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from checks import scales
-from checks.scales import Scale
+from checks import base as scales
+from checks.base import Scale
 from railyard.base.errors import InputError
 from railyard.records.programs import Given
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from support.commands import CHECKOUT, Run
+from support.commands import CHECKOUT, Run, ran
 
 LABEL = [{"id": 1, "name": "accept"}]
 OTHER = [{"id": 2, "name": "accepted"}, {"id": 3, "name": "bug"}]
@@ -45,22 +43,15 @@ def test_a_change_is_accepted_by_its_label_or_a_message(
         file = tmp_path / "repos/o/r" / path
         file.parent.mkdir(parents=True)
         file.write_text(json.dumps(answer))
+    kinds = ("pull_request", "schedule", "push")
     variables = {
-        "GITHUB_EVENT_NAME": next(
-            name for name in ("pull_request", "schedule", "push") if name in event or name == "push"
-        ),
+        "GITHUB_EVENT_NAME": next(name for name in kinds if name in event or name == "push"),
         "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
         "GITHUB_API_URL": tmp_path.as_uri(),
         "GITHUB_REPOSITORY": "o/r",
         "GITHUB_SHA": "abc",
     }
-    done = subprocess.run(
-        [sys.executable, CHECKOUT / "tools/accepted"],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = ran(sys.executable, CHECKOUT / "tools/accepted", env=variables)
     assert done.stdout == f"{expected}\n", done.stderr
 
 

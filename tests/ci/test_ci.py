@@ -8,14 +8,18 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support.commands import CHECKOUT, Run, environment
+from support.commands import CHECKOUT, Run, environment, executable, ran
 from support.reframe import reframe_in
 
 from railyard.base.checkout import TORUS_BIN
 from railyard.ci import cli
 
-SMOKE = CHECKOUT / "tools/smoke"
 SOURCE = ["--source", "OWNER/railyard"]
+OPTIONS: tuple[list[str], ...] = (
+    [],
+    ["--checks", "ci/checks", "--programs", "build/bin"],
+    ["--system", "mine", "--runner", "big"],
+)
 
 
 def test_a_workflow_of_a_cluster_runs_the_selected_checks_and_builds_no_programs(railyard: Run) -> None:
@@ -25,9 +29,7 @@ def test_a_workflow_of_a_cluster_runs_the_selected_checks_and_builds_no_programs
     assert (refused.returncode, refused.stdout) == (2, "") and "--programs" in refused.stderr
 
 
-@pytest.mark.parametrize(
-    "options", [[], ["--checks", "ci/checks", "--programs", "build/bin"], ["--system", "mine", "--runner", "big"]]
-)
+@pytest.mark.parametrize("options", OPTIONS)
 def test_a_github_workflow_pins_its_actions_and_uses_only_inputs_that_the_action_has(
     railyard: Run, options: list[str]
 ) -> None:
@@ -48,9 +50,7 @@ def test_a_github_workflow_pins_its_actions_and_uses_only_inputs_that_the_action
         assert "reframe" in str(job["steps"]) and job["runs-on"] == ["self-hosted", "big"]
 
 
-@pytest.mark.parametrize(
-    "options", [[], ["--checks", "ci/checks", "--programs", "build/bin"], ["--system", "mine", "--runner", "big"]]
-)
+@pytest.mark.parametrize("options", OPTIONS)
 def test_a_gitlab_job_runs_railyard_of_a_fixed_commit_and_keeps_its_records(railyard: Run, options: list[str]) -> None:
     done = railyard("ci", "gitlab", "--ref", "1234567", *SOURCE, *options)
     job = yaml.safe_load(done.stdout)["railyard"]
@@ -64,9 +64,7 @@ def test_a_gitlab_job_runs_railyard_of_a_fixed_commit_and_keeps_its_records(rail
 
 
 def test_a_checkout_without_a_remote_on_github_has_no_source(railyard: Run) -> None:
-    remote = subprocess.run(
-        ["git", "remote", "get-url", "origin"], cwd=CHECKOUT, capture_output=True, text=True, check=False
-    )
+    remote = ran("git", "remote", "get-url", "origin", cwd=CHECKOUT)
     done = railyard("ci", "github")
     if "github.com" in remote.stdout:
         assert "OWNER/railyard" not in done.stdout
@@ -86,20 +84,14 @@ os.execve(sys.argv[2], sys.argv[2:], {name: os.environ[name] for name in preserv
 def test_every_input_of_the_action_reaches_the_script_or_a_step_before_it(tmp_path: Path) -> None:
     action = yaml.safe_load((CHECKOUT / "action.yml").read_text())
     for name, text in (("sudo", SUDO), ("tools/smoke", '#!/bin/sh\nenv > "$OUT/environment"\n')):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-        (tmp_path / name).chmod(0o755)
+        executable(tmp_path / name, text)
     steps = action["runs"]["steps"]
     (script,) = (step for step in steps if "tools/smoke" in step.get("run", ""))
     others = str([step for step in steps if step is not script])
     filled = {name: re.sub(r"\$\{\{ (\S+) \}\}", r"value of \1", text) for name, text in script["env"].items()}
     runner = {"PATH": f"{tmp_path}:/usr/bin:/bin", "GITHUB_ACTION_PATH": str(tmp_path), "GITHUB_SHA": "1f" * 20}
-    subprocess.run(
-        ["bash", "-e", "-c", script["run"]],
-        env={**filled, **runner, "OUT": str(tmp_path), "GITHUB_STEP_SUMMARY": str(tmp_path / "summary")},
-        cwd=tmp_path,
-        check=True,
-    )
+    variables = {**filled, **runner, "OUT": str(tmp_path), "GITHUB_STEP_SUMMARY": str(tmp_path / "summary")}
+    subprocess.run(["bash", "-e", "-c", script["run"]], env=variables, cwd=tmp_path, check=True)
     passed = (tmp_path / "environment").read_text()
     for name in action["inputs"]:
         assert f"value of inputs.{name}\n" in passed or f"inputs.{name} " in others, name
@@ -118,9 +110,7 @@ def test_the_words_of_a_build_and_a_selection_reach_the_action(railyard: Run) ->
         for line in yaml.safe_load(railyard("ci", "gitlab", *SOURCE, *words).stdout)["railyard"]["script"]
         if "make -C railyard" in line
     )
-    shown = subprocess.run(
-        ["bash", "-c", script.replace("make -C railyard", "printf '%s\\n'")], capture_output=True, text=True, check=True
-    )
+    shown = ran("bash", "-c", script.replace("make -C railyard", "printf '%s\\n'"))
     assert "SELECT=-n 'x|y'" in shown.stdout.splitlines()
 
 
@@ -143,13 +133,7 @@ def test_an_mpi_of_ones_own_takes_the_place_of_debians(small: str, tmp_path: Pat
     (script,) = tmp_path.rglob("rfm_job.sh")
     assert script.parent.parent.name == "own" and "build/benchmarks-site/bin" in script.read_text()
     for name in ("mpirun", "mpiexec"):
-        done = subprocess.run(
-            [TORUS_BIN / name, "-n", "2", "true"],
-            capture_output=True,
-            text=True,
-            env=environment(**mine, RAILYARD_TORUS=small),
-            check=False,
-        )
+        done = ran(TORUS_BIN / name, "-n", "2", "true", env=environment(**mine, RAILYARD_TORUS=small))
         assert done.returncode == 2 and str(tmp_path / "mpi/bin" / name) in done.stderr, done.stderr
 
 
@@ -160,8 +144,6 @@ def test_text_that_would_break_the_workflow_is_one_line(railyard: Run) -> None:
 
 
 def test_the_smoke_script_refuses_a_folder_that_is_not_there() -> None:
-    done = subprocess.run(
-        [SMOKE], capture_output=True, text=True, env={"PATH": "/bin:/usr/bin", "CHECKS": "/nowhere"}, check=False
-    )
+    done = ran(CHECKOUT / "tools/smoke", env={"CHECKS": "/nowhere"})
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "/nowhere" in done.stderr

@@ -25,7 +25,7 @@ def test_only_variables_beyond_the_tolerance_are_rows_worse_ones_first() -> None
     history = entry(faster=TIME, slower=TIME, equal=TIME, lost=RATE, gained=RATE)
     now = values(faster=50.0, slower=150.0, equal=105.0, lost=50.0, gained=120.0)
     changed = judging.changes("halo", now, history, {"lost", "slower"})
-    assert [(change.name, change.verdict) for change in changed] == [
+    assert [(change.name, change.cells[-1]) for change in changed] == [
         ("lost", "worse"),
         ("slower", "worse"),
         ("faster", "better"),

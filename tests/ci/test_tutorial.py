@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
-from support.commands import CHECKOUT, HUNG_S, environment
+from support.commands import CHECKOUT, environment, ran
 
 #: A fenced block with its language, or an indented one.
 BLOCK = re.compile(r"^```(\w+)\n([\s\S]*?)^```|((?:^    .+\n)+)", re.MULTILINE)
@@ -17,7 +16,7 @@ SLOWER = "sed -i s/65536/98304/ swap.c && make\n"
 
 
 def script() -> str:
-    """Return the page as a script of a shell, with fewer launches of `fit` and fewer steps: files and commands."""
+    """Return the files and commands of the page as a script, with fewer launches of `fit` and fewer steps."""
     steps = ["set -eu"]
     for language, text, commands in BLOCK.findall((CHECKOUT / "docs/tutorial-ci.md").read_text("utf-8")):
         if language in FILES:
@@ -28,7 +27,9 @@ def script() -> str:
             before, slower, after = lines.partition(SLOWER)
             steps.append(f"{before}{slower}if {after.strip()}; then exit 9; fi" if slower else lines)
     return (
-        "\n".join(steps).replace("railyard fit ", "railyard fit --launches 1 ").replace('"laptop": 20', '"laptop": 10')
+        "\n".join(steps)
+        .replace("railyard fit ", "railyard fit --launches 1 --placements scheduler ")
+        .replace('"laptop": 20', '"laptop": 10')
     )
 
 
@@ -36,15 +37,7 @@ def script() -> str:
 def test_a_reader_reaches_a_green_check_then_a_red_one_then_a_workflow(tmp_path: Path) -> None:
     (tmp_path / "railyard").symlink_to(CHECKOUT)
     author = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    done = subprocess.run(
-        ["bash", "-c", script()],
-        cwd=tmp_path,
-        env=environment(**author),
-        capture_output=True,
-        text=True,
-        timeout=2 * HUNG_S,
-        check=False,
-    )
+    done = ran("bash", "-c", script(), cwd=tmp_path, env=environment(**author))
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "app/fit/fit.json").exists() and "optimised" in done.stdout, done.stdout
     assert "worse: swap: plain/step_ms: " in done.stdout, done.stdout

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import CHECKOUT, Run, executable
+from support.commands import CHECKOUT, Run, program
 from support.reframe import reframe_of
 
 from railyard.base.errors import RunError
@@ -108,35 +108,6 @@ def test_each_missing_part_says_what_it_would_enable() -> None:
     assert {f.part for f in doctor.findings(CLUSTER) if f.there} >= {"scheduler", "MPI", "NICs", "Spack"}
 
 
-def device(root: Path, name: str, numa: str, *, layer: str = "InfiniBand", state: str = "4: ACTIVE") -> None:
-    """A device below a pretended /sys; one of class infiniband has a port."""
-    path = root / "class" / name
-    (path / "device").mkdir(parents=True)
-    (path / "device/numa_node").write_text(f"{numa}\n")
-    if name.startswith("infiniband/"):
-        (path / "ports/1").mkdir(parents=True)
-        (path / "ports/1/link_layer").write_text(f"{layer}\n")
-        (path / "ports/1/state").write_text(f"{state}\n")
-
-
-def test_adapters_are_ports_that_are_active_on_a_fabric_and_a_file_is_no_card(tmp_path: Path) -> None:
-    device(tmp_path, "infiniband/mlx5_0", "0")
-    device(tmp_path, "infiniband/mlx5_1", "0", layer="Ethernet")  # RoCE, for storage
-    device(tmp_path, "infiniband/mlx5_2", "1", state="1: DOWN")
-    device(tmp_path, "infiniband/hfi1_0", "1")
-    device(tmp_path, "cxi/cxi0", "3")
-    device(tmp_path, "net/eth0", "0")
-    assert [(nic.name, nic.fabric, nic.numa_node) for nic in inventory.nics(tmp_path)] == [
-        ("hfi1_0", "omni-path", 1),
-        ("mlx5_0:1", "infiniband", 0),
-        ("cxi0", "slingshot", 3),
-    ]
-    (tmp_path / "bare/class/net/lo").mkdir(parents=True)
-    device(tmp_path / "bare", "net/eth0", "-1")
-    (tmp_path / "bare/class/net/bonding_masters").write_text("bond0\n")
-    assert inventory.nics(tmp_path / "bare") == (Nic(name="eth0", fabric="ethernet", numa_node=-1),)
-
-
 @pytest.mark.parametrize("path", sorted((CHECKOUT / "config").glob("*.yml")), ids=lambda p: p.stem)
 def test_reframe_accepts_every_template(path: Path) -> None:
     name = re.search(r"^  - name: (\S+)", path.read_text(), re.M)
@@ -152,17 +123,15 @@ def test_reframe_accepts_every_template(path: Path) -> None:
 def test_doctor_and_checks_find_the_same_apptainer(only: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One function decides. SingularityCE was reported as Apptainer, and every check with an image was skipped."""
     folder = tmp_path / ("own" if only == "own" else "path")
-    folder.mkdir()
-    program = folder / ("singularity" if only == "singularity" else "apptainer")
-    executable(program, f"#!/bin/sh\necho {only} version 1.4.5\n")
+    script = program(folder, "singularity" if only == "singularity" else "apptainer", f"echo {only} version 1.4.5")
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
     monkeypatch.setattr(apptainer, "OWN", tmp_path / "own")
     here = dataclasses.replace(CLUSTER, tools={name: find({}) for name, find in inventory.TOOLS.items()})
     (row,) = (finding for finding in doctor.findings(here) if finding.part == "Apptainer")
-    assert row.there == (only != "singularity") == (not apptainer.missing(program))
+    assert row.there == (only != "singularity") == (not apptainer.missing(script))
     if only == "singularity":
         assert row.found == "singularity version 1.4.5, which checks do not use"
-        assert "no apptainer on the PATH (singularity is not used)" in apptainer.missing(program)
+        assert "no apptainer on the PATH (singularity is not used)" in apptainer.missing(script)
 
 
 @pytest.mark.parametrize(
@@ -171,8 +140,7 @@ def test_doctor_and_checks_find_the_same_apptainer(only: str, tmp_path: Path, mo
 def test_a_step_that_describes_no_node_is_one_line(
     answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    srun = tmp_path / "srun"
-    executable(srun, f"#!/bin/sh\necho '{answer}'\n")
+    program(tmp_path, "srun", f"echo '{answer}'")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(RunError, match="the step printed no description of a node") as caught:
         cli.asked_on_a_node(CLUSTER)

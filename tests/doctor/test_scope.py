@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support.commands import executable
+from support.commands import program, ran
 
 from railyard.base.checkout import CHECKOUT
 
@@ -19,15 +19,13 @@ def install(folder: Path, *, version: str = "") -> Path:
     """Compiler wrappers, and with a version the words that mpirun prints of it."""
     (folder / "bin").mkdir(parents=True)
     for name in (*WRAPPERS, *(["mpirun", "mpiexec"] if version else [])):
-        program = folder / "bin" / name
-        executable(program, f"#!/bin/sh\necho '{version}'\n")
+        program(folder / "bin", name, f"echo '{version}'")
     return folder
 
 
 def host_mpi(folder: Path, family: str) -> subprocess.CompletedProcess[str]:
     """Write the scope of an MPI that the PATH or a module has."""
-    command = [str(CHECKOUT / "containers/host-mpi"), "scope", str(folder), family]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return ran(CHECKOUT / "containers/host-mpi", "scope", folder, family)
 
 
 def external(folder: Path, name: str) -> dict[str, str]:

@@ -34,7 +34,7 @@ def main(reader: str, folder: Path) -> None:
 def router(topology: Topology) -> str:
     """Return the description of a torus, and messages from its first nodes to its first."""
     shape = Shape(rate_scale=0.001, network="router")
-    text = router_description.description(topology, shape, Faults(), namespace_prefix="/run/netns/")
+    text = "\n".join([*router_description.lines(topology, shape, Faults(), path="/run/netns/"), ""])
     to = addresses.node_address(topology, topology.nodes[0], 0)
     return text + "---\n" + "".join(f"{at} {2 * at} {to} {4000 * at}\n" for at in range(1, 4))
 

@@ -1,16 +1,23 @@
-"""The nodes that a scheduler granted: their names and order as real machines give them, and their places."""
+"""The nodes that a scheduler granted: their names, order and places; how every node of a job describes itself."""
 
 from __future__ import annotations
 
+import json
+import os
+import platform
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.commands import BIN, executable
 
 from railyard.jobs import placing
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.job.submitted import Site, Submitted
 from railyard.jobs.nodes import allocated_nodes
+from railyard.jobs.nodes.allocated_nodes import Step
+from railyard.placements import launchers
 
 WHERE = "node,x,y,z\nnid001,0,0,0\nnid002,0,0,1\nnid003,0,1,0\nnid004,0,1,1\n"
 GRANTED = ["nid001", "nid002", "nid003", "nid004"]
@@ -46,7 +53,7 @@ def test_a_source_that_does_not_fit_ends_no_job(tmp_path: Path) -> None:
     (tmp_path / "where.csv").write_text(WHERE.replace("nid004,0,1,1", "nid004,7,7,7"))
     found = allocated_nodes.allocation(read, GRANTED)
     assert "no coordinates" in found.without and "7,7,7" in found.without
-    placed = placing.plan_what_can(read, found).placed
+    placed = placing.plan(read, found).placed
     assert set(placed.hosts) == {"plain", "scheduler"} and not placed.cannot
 
 
@@ -57,3 +64,85 @@ def test_nodes_are_in_the_order_in_which_a_step_numbers_them() -> None:
     del described["nid002"]
     assert allocated_nodes.as_numbered(GRANTED, described) == GRANTED, "not every node has a number"
     assert allocated_nodes.as_numbered(GRANTED, {}) == GRANTED
+
+
+# ---- the step in which every node describes itself ----
+
+HOSTS = ["n1", "n2", "n3"]
+#: What a launcher does with `COMMAND ... railyard node-info --into FOLDER`, for the hosts in its file.
+STUB = """\
+#!/bin/sh
+for last; do :; done
+echo "$0 $*" > "$last/command"
+for host in $(cat where.* | sed 's/[: ].*//' | sort -u); do
+    echo '{"host": "'"$host"'.site.org", "cores": [{"numa": 0, "cpus": [0]}]}' > "$last/$host.json"
+done
+"""
+
+
+def stub(folder: Path, name: str, text: str = STUB) -> dict[str, str]:
+    """Return an environment in which a program of that name does what the text says."""
+    executable(folder / name, text)
+    return {"PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Path:
+    (tmp_path / "stage").mkdir()
+    return tmp_path / "stage"
+
+
+@pytest.mark.parametrize(
+    ("launcher", "program"),
+    [("pals", "mpiexec"), ("openmpi4", "mpirun"), ("mpich", "mpiexec"), ("intel-mpi", "mpiexec"), ("flux", "flux")],
+)
+def test_without_slurm_the_jobs_own_launcher_starts_the_step(
+    *, tmp_path: Path, stage: Path, monkeypatch: pytest.MonkeyPatch, launcher: str, program: str
+) -> None:
+    environment = stub(tmp_path, program)
+    monkeypatch.setenv("PATH", environment["PATH"])
+    step = Step(folder=stage, granted=HOSTS, launcher=launcher, environment=environment)
+    described = allocated_nodes.describe(step)
+    assert set(described) == set(HOSTS) and described["n2"]["host"] == "n2.site.org"
+    said = (stage / allocated_nodes.DESCRIPTIONS / "command").read_text()
+    assert "railyard node-info --into" in said
+
+
+def test_every_launcher_of_real_machines_can_start_the_step(stage: Path) -> None:
+    for name in launchers.LAUNCHERS.keys() - {"smpi", "linkload", "slurm", "cray-mpich", "ibrun"}:
+        rendered = allocated_nodes.by_launcher(Step(folder=stage, granted=HOSTS, launcher=name, environment={}))
+        text = " ".join([*rendered.command, *rendered.files.values()])
+        assert all(host in text for host in HOSTS), name
+
+
+def test_a_step_that_fails_is_one_line_and_this_node_stands_for_all(
+    tmp_path: Path, stage: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environment = stub(tmp_path, "mpiexec", "#!/bin/sh\necho 'no daemon\nthere' >&2\nexit 3\n")
+    monkeypatch.setenv("PATH", environment["PATH"])
+    described = allocated_nodes.describe(Step(folder=stage, granted=HOSTS, launcher="pals", environment=environment))
+    assert list(described) == ["n1"] and described["n1"]["host"] == platform.node()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("railyard: only this node is described: no daemon")
+
+
+def test_a_description_that_is_cut_off_counts_as_none(stage: Path) -> None:
+    folder = stage / allocated_nodes.DESCRIPTIONS
+    folder.mkdir()
+    (folder / "n1.json").write_text('{"host": "n1"}')
+    (folder / "n2.json").write_text('{"host": "n2", "co')
+    assert set(allocated_nodes.collected(stage, HOSTS)) == {"n1"}
+
+
+def test_a_node_is_known_by_the_schedulers_name_of_it() -> None:
+    """Slurm's NodeName need not be the host's name (NodeHostname, nodes in a cloud)."""
+    said = [{"host": f"ip-10-0-0-{k}", "node_name": f"cpu-{k}"} for k in (1, 2)]
+    described = allocated_nodes.by_name(said, ["cpu-1", "cpu-2", "cpu-3"])
+    assert {name: one["host"] for name, one in described.items()} == {"cpu-1": "ip-10-0-0-1", "cpu-2": "ip-10-0-0-2"}
+
+
+def test_a_node_writes_its_own_file(stage: Path) -> None:
+    subprocess.run([BIN / "railyard", "node-info", "--into", stage], check=True)
+    (path,) = stage.iterdir()
+    assert path.name == f"{platform.node()}.json"
+    assert json.loads(path.read_text())["host"] == platform.node()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from support.records import figures
 
-from railyard.jobs import canary
+from checks import canary
 from railyard.records.benchmark import Series
 from railyard.records.record import Origin
 

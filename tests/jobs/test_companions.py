@@ -87,17 +87,13 @@ def test_a_program_is_started_again_until_the_victim_has_ended(tmp_path: Path) -
     wait_until(lambda: not processes(tmp_path), "every program to end")
 
 
-def test_all_copies_are_waited_for_and_the_first_failure_counts(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("victim", "status"), [("true", 4), ("exit 9", 9)])
+def test_all_copies_are_waited_for_and_the_first_failure_counts(tmp_path: Path, victim: str, status: int) -> None:
     copies = {"copy-1": "sleep 0.4; touch done", "copy-2": "exit 4"}
-    status, _, _, said = ended(start(tmp_path, copies, "true", "copy"), tmp_path)
-    assert status == 4
+    code, _, _, said = ended(start(tmp_path, copies, victim, "copy"), tmp_path)
+    assert (code, said["reasons"]) == (status, [])
     assert (tmp_path / "done").exists()
     assert [each["exit_status"] for each in said["roles"]] == [0, 4]
-
-
-def test_the_victim_s_failure_is_the_launch_s(tmp_path: Path) -> None:
-    status, _, _, said = ended(start(tmp_path, {"one": GOOD}, "exit 9"), tmp_path)
-    assert (status, said["reasons"]) == (9, [])
 
 
 def test_a_time_limit_ends_everybody(tmp_path: Path) -> None:

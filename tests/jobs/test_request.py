@@ -10,9 +10,12 @@ import pytest
 from support import synthetic
 
 from railyard.base.errors import InputError
+from railyard.jobs import submission
 from railyard.jobs.job import request
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.partition import Partition
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.topology import catalog
 from railyard.records.assemble import LaunchRun
 from railyard.records.store import archive
 
@@ -31,18 +34,21 @@ def asked(**changes: Any) -> JobSpec:
 ON_GEMINI = dataclasses.replace(CLUSTER, topology="gemini-2x2x2")
 
 
-@pytest.mark.parametrize("name", ["placements", "nics", "launches"])
-def test_a_request_that_leads_to_no_launch_says_so(name: str) -> None:
-    assert asked(**{name: 0 if name == "launches" else []}).no_launch
-
-
 @pytest.mark.parametrize(
     ("changes", "where", "words"),
     [
         ({}, CLUSTER, ""),
         ({"needs_coordinates": True}, CLUSTER, "needs the nodes' coordinates; site:cpu names no topology"),
         ({"grid": [4, 4, 4]}, CLUSTER, "needs 64 nodes; jobs on site:cpu have 4"),
-        ({"nics": ["nic-0", "nic-1"]}, CLUSTER, "needs 2 NICs per node"),
+        ({"grid": [5], "nics": ["nic-0", "nic-1"]}, CLUSTER, "needs 5 nodes"),
+        ({"nics": ["nic-0", "nic-1"], "ranks_per_node": 9}, CLUSTER, "needs 2 NICs per node; site:cpu names no NICs"),
+        (
+            {"nics": ["nic-2"]},
+            dataclasses.replace(CLUSTER, devices=["a", "b"]),
+            "needs 3 NICs per node; site:cpu names 2",
+        ),
+        ({"ranks_per_node": 9}, CLUSTER, "needs 9 ranks per node; site:cpu has 8 CPUs per node"),
+        ({"ranks_per_node": 8}, CLUSTER, ""),
         ({"nics": ["nic-0", "nic-1"], "torus": "dual-rail-small"}, TORUS, ""),
         ({"block": [2], "needs_coordinates": True}, ON_GEMINI, "needs a block of 2 routers"),
     ],
@@ -121,7 +127,7 @@ def test_nodes_and_grid_follow_from_the_request(
     changes: dict[str, Any], where: Partition, nodes: int, grid: list[int]
 ) -> None:
     made = asked(**changes)
-    granted = request.allocation(made, where)
+    granted = request.allocation(made, where := where.with_torus(made.torus))
     assert len(granted.indices) == nodes
     assert request.whole_grid(made, where, granted) == grid
 
@@ -233,3 +239,42 @@ def test_smoke_checks_get_the_small_torus_only_where_the_job_makes_one(
     where = Partition.read("vtorus:some", scheduler, {"origin": origin, **SMOKE}, {})
     assert where.torus_for({tag}, "") == torus
     assert where.torus_for({tag}, "dual-rail-small") == "dual-rail-small"
+
+
+# ---- nodes near to each other: the option of each scheduler ----
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "value", "option"),
+    [
+        ("slurm", 1, "--switches=1"),
+        ("slurm", "2@30", "--switches=2@30"),
+        ("squeue", "1@1-12:00:00", "--switches=1@1-12:00:00"),
+        ("pbs", "switch", "-l place=group=switch"),
+    ],
+)
+def test_the_scheduler_gets_its_own_option(scheduler: str, value: str | int, option: str) -> None:
+    where = Partition.read("site:cpu", scheduler, {"nodes": 4, "constraint": value}, {})
+    granted = allocate(catalog.load("gemini-2x2x2"), "contiguous", seed=1)
+    assert option in submission.options(where, granted)
+
+
+def test_without_a_constraint_there_is_no_such_option() -> None:
+    where = Partition.read("site:cpu", "pbs", {"nodes": 4}, {})
+    assert list(submission.options(where, allocate(catalog.load("gemini-2x2x2"), "contiguous", seed=1))) == []
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "value", "words"),
+    [
+        ("slurm", "one", "COUNT"),
+        ("slurm", "1 --nodelist=x", "COUNT"),
+        ("pbs", "switch:excl", "resource"),
+        ("flux", "switch", "none with the scheduler flux"),
+        ("local", "1", "none with the scheduler local"),
+    ],
+)
+def test_what_a_scheduler_cannot_word_is_refused(scheduler: str, value: str, words: str) -> None:
+    with pytest.raises(InputError, match=r"extras\.constraint") as caught:
+        Partition.read("site:cpu", scheduler, {"nodes": 4, "constraint": value}, {})
+    assert words in str(caught.value) and "\n" not in str(caught.value)

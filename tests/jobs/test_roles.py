@@ -16,6 +16,7 @@ from railyard.base.errors import InputError
 from railyard.jobs import load_evidence, roles
 from railyard.jobs.job import job_folder
 from railyard.jobs.job.job_folder import JobFolder
+from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.job.submitted import NOT_PLACED, Planned
 from railyard.jobs.load_evidence import Companions
 from railyard.jobs.roles import Roles
@@ -26,7 +27,8 @@ EIGHT = allocate(catalog.load("gemini-2x2x2"), "snake")
 
 
 def asked(*loads: str, rule: str = "interleaved", victim_nodes: int = 0) -> Roles:
-    return roles.chosen("check", loads, rule, victim_nodes, on_a_machine=False, program="sleep 1")
+    changes: Any = {"loads": loads, "split": rule, "victim_nodes": victim_nodes, "load_program": "sleep 1"}
+    return roles.chosen(JobSpec(name="check", benchmark="halo", **changes), on_a_machine=False)
 
 
 @pytest.mark.parametrize("load", ["incast", "incast.alltoall", "allreduce.allreduce.program", "copies"])
@@ -39,16 +41,15 @@ def test_no_node_has_two_programs_and_the_victim_s_nodes_stay(load: str, rule: s
     assert not set(own) & set(others) and len(set(others)) == len(others)
 
 
-def test_copies_fill_the_allocation() -> None:
-    said = asked("copies", victim_nodes=2)
-    found = roles.companions(said, EIGHT, "copies")
-    assert [companion.name for companion, _ in found] == ["copy-1", "copy-2", "copy-3"]
-    assert {len(nodes.indices) for _, nodes in found} == {2}
-
-
-def test_two_congestors_of_one_pattern_have_two_names() -> None:
-    found = roles.companions(asked("incast.incast"), EIGHT, "incast.incast")
-    assert [companion.name for companion, _ in found] == ["incast", "incast-2"]
+@pytest.mark.parametrize(
+    ("load", "names"), [("copies", ["copy-1", "copy-2", "copy-3"]), ("incast.incast", ["incast", "incast-2"])]
+)
+def test_copies_fill_the_allocation_and_two_congestors_of_one_pattern_have_two_names(
+    load: str, names: list[str]
+) -> None:
+    found = roles.companions(asked(load, victim_nodes=2), EIGHT, load)
+    assert [companion.name for companion, _ in found] == names
+    assert sum(len(nodes.indices) for _, nodes in found) == 6
 
 
 def test_a_congestor_writes_its_own_files_and_a_copy_the_victim_s_under_another_name() -> None:
@@ -101,17 +102,14 @@ def write_launch(folder: Path, *, sent: int | None) -> None:
     }
     nics = [{"node": f"n{k}", "nic": "nic0", "tx_bytes": sent or 0, "rx_bytes": 0} for k in range(4)]
     (folder / "launch-000.incast.json").write_text(json.dumps(rows.output(output)))
-    (folder / "launch-000.roles").write_text(
-        json.dumps(
-            {
-                "format": load_evidence.FORMAT,
-                "reasons": [],
-                "victim": {"begun_s": 100.0, "ended_s": 108.0},
-                "roles": [{"name": "incast", "exit_status": 0, "begun_s": 98.0, "ended_s": 109.0, "starts": 1}],
-                "nics": None if sent is None else nics,
-            }
-        )
-    )
+    left = {
+        "format": load_evidence.FORMAT,
+        "reasons": [],
+        "victim": {"begun_s": 100.0, "ended_s": 108.0},
+        "roles": [{"name": "incast", "exit_status": 0, "begun_s": 98.0, "ended_s": 109.0, "starts": 1}],
+        "nics": None if sent is None else nics,
+    }
+    (folder / "launch-000.roles").write_text(json.dumps(left))
 
 
 def companions(path: Path, role: str = "congestor") -> Companions:

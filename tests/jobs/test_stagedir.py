@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import synthetic
 from support.commands import CHECKOUT, Run, refused
 
 from railyard.base.errors import RunError
@@ -31,6 +32,7 @@ GRID = [2, 1, 1]
 NODE = platform.node()
 PROGRAM = CHECKOUT / "build/benchmarks-openmpi/bin/halo"
 KILLED = "slurmstepd: error: *** JOB 7 ON n0 CANCELLED AT 2026-11-21T09:00:00 DUE TO TIME LIMIT ***"
+LAUNCH = Planned(index=0, placement="plain", nic_policy="library-default", repeat=0, command="true")
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +85,10 @@ def job(folder: Path) -> Submitted:
 @pytest.fixture
 def folder(tmp_path: Path, output: Path) -> Path:
     """A stage directory: the first launch ended, the second was running, the others never began."""
-    left = tmp_path / "stage"
+    left, made = tmp_path / "stage", job(tmp_path)
     left.mkdir()
-    submitted.write(left, job(tmp_path))
+    submitted.write(left, made)
+    assert ((read := submitted.read(left)).spec, read.site) == (made.spec, made.site)
     placed = Placed(
         allocation={"order": "scheduler", "seed": None, "nodes": [{"name": NODE, "coordinate": None}]},
         topology=None,
@@ -122,14 +125,7 @@ def test_what_ended_is_kept_and_what_is_missing_is_said(folder: Path) -> None:
 def test_an_image_that_is_replaced_while_the_job_runs_fails_its_launches(ended: str, folder: Path) -> None:
     """Before, one median was of two programs, and ReFrame said ok."""
     made = job(folder)
-    image = {
-        "file": "a.sif",
-        "sha256": "5a" * 32,
-        "size_bytes": 1,
-        "mpi_model": "hybrid",
-        "apptainer": "1",
-        "labels": {},
-    }
+    image = {**synthetic.IMAGE, "file": "a.sif", "sha256": "5a" * 32}
     launches = [dataclasses.replace(launch, software="image") for launch in made.launches]
     spec = dataclasses.replace(made.spec, software=("image",))
     submitted.write(folder, dataclasses.replace(made, spec=spec, launches=launches, image=image))
@@ -145,7 +141,7 @@ def test_an_image_that_is_replaced_while_the_job_runs_fails_its_launches(ended: 
 @pytest.mark.parametrize(("enough_after", "launched"), [(6, 6), (8, 8), (99, 9)])
 def test_rounds_go_on_until_a_look_is_enough(tmp_path: Path, enough_after: int, launched: int) -> None:
     """The script's lines run in a shell, with a `railyard enough` that has enough after some number of rounds."""
-    planned = [Planned(index=k, placement="plain", nic_policy="stripe", repeat=k, command="true") for k in range(9)]
+    planned = [dataclasses.replace(LAUNCH, index=k, repeat=k) for k in range(9)]
     lines = schedule.rounds(planned, lambda launch: [f"echo {launch.repeat} >> launched"], [6, 8])
     script = [f"railyard() {{ [ $2 -ge {enough_after} ]; }}", *lines]
     subprocess.run(["bash", "-c", "\n".join(script)], cwd=tmp_path, check=True)
@@ -156,11 +152,11 @@ def test_rounds_go_on_until_a_look_is_enough(tmp_path: Path, enough_after: int, 
 def test_all_launches_begin_again_where_load_made_one_void_and_the_torus_became_slower(tmp_path: Path) -> None:
     """The script's lines run in a shell, with a `railyard torus up --slower` that is possible once."""
     void = 'echo \'{"guard": {"by_load": true}}\' > launch-001.evidence'
-    planned = [Planned(index=k, placement="plain", nic_policy="stripe", repeat=k, command=void) for k in range(3)]
+    planned = [dataclasses.replace(LAUNCH, index=k, repeat=k) for k in range(3)]
     ran = "echo {} >> done; status=0"
-    repeated = schedule.rounds(planned, lambda one: [ran.format(one.repeat), void, schedule.slower(one)], ())
+    repeated = schedule.rounds_again(planned, lambda one: [ran.format(one.repeat), void], ())
     possible_once = "railyard() { [ ! -e slowed ] && touch slowed; }"
-    script = "\n".join([possible_once, *schedule.from_the_first_again(repeated)])
+    script = "\n".join([possible_once, *repeated])
     subprocess.run(["bash", "-c", script], cwd=tmp_path, check=True)
     assert (tmp_path / "done").read_text().split() == ["0", "1", "0", "1", "2"]
 
@@ -290,16 +286,15 @@ def test_a_job_runs_without_a_lock_where_there_is_none(tmp_path: Path, lacking: 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"on\n", b"")
 
 
-def test_a_clock_that_goes_back_costs_no_record(folder: Path) -> None:
-    (folder / "launch-000.ended").write_text(f"0 {time.time() - 99} 1\n")
-    assert stagedir.keep(folder).launches[0].elapsed_s is None
-
-
-def test_elapsed_time_is_that_of_the_clock_which_nobody_sets(folder: Path) -> None:
+@pytest.mark.parametrize(("ended_s", "elapsed_s"), [(1.0, None), (103.5, 3.25)])
+def test_elapsed_time_is_that_of_the_clock_which_nobody_sets(
+    folder: Path, ended_s: float, elapsed_s: float | None
+) -> None:
+    """A clock that goes back costs no record."""
     (folder / "launch-000.begun").write_text(f"{time.time()} 100.25\n")
-    (folder / "launch-000.ended").write_text(f"0 {time.time() - 99} 103.5\n")
+    (folder / "launch-000.ended").write_text(f"0 {time.time() - 99} {ended_s}\n")
     launch = stagedir.keep(folder).launches[0]
-    assert (launch.begun_monotonic_s, launch.ended_monotonic_s, launch.elapsed_s) == (100.25, 103.5, 3.25)
+    assert (launch.begun_monotonic_s, launch.ended_monotonic_s, launch.elapsed_s) == (100.25, ended_s, elapsed_s)
 
 
 def test_records_of_a_session_name_the_one_before(folder: Path) -> None:
@@ -317,7 +312,7 @@ def test_the_job_itself_notes_the_programs_and_libraries_that_its_names_mean(fol
     """The same name means another program where another PATH is set."""
     with_id(folder)
     command = f"mpirun -np 2 --hostfile plain.hostfile {PROGRAM.name} --grid 2x1x1"
-    launch = Planned(index=0, placement="plain", nic_policy="library-default", repeat=0, command=command)
+    launch = dataclasses.replace(LAUNCH, command=command)
     for when in ("begun", "ended"):
         script = "\n".join(schedule.digests([launch], when))
         path = f"{PROGRAM.parent}:{os.environ['PATH']}"
@@ -460,9 +455,7 @@ def test_the_words_of_a_load_are_files_of_the_launch_and_no_programs() -> None:
     command = "mpirun -np 2 --hostfile plain+incast.incast.hostfile congestor --pattern incast"
     files = "--ready launch-000.incast.ready --stop launch-000.stop --json launch-000.incast.json"
     role = {"name": "incast", "role": "congestor", "again": False, "command": f"{command} {files}"}
-    launch = Planned(
-        index=0, placement="plain", nic_policy="library-default", repeat=0, command="mpirun halo", roles=[role]
-    )
+    launch = dataclasses.replace(LAUNCH, command="mpirun halo", roles=[role])
     (line,) = (line for line in schedule.digests([launch], "begun") if line.startswith("for w in "))
     assert line.startswith("for w in mpirun halo congestor incast; do ")
 
@@ -477,13 +470,6 @@ def test_a_launch_that_began_before_its_job_was_written_is_another_jobs(folder: 
     launch = record_of(folder).launches[0]
     assert launch.status == "not-measured" and not launch.series
     assert "another job left its files" in launch.reason
-
-
-def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
-    made = job(tmp_path)
-    submitted.write(tmp_path, made)
-    read = submitted.read(tmp_path)
-    assert (read.spec, read.site) == (made.spec, made.site)
 
 
 def test_a_knob_that_changes_the_work_is_a_parameter_of_the_case_where_it_is_not_the_default() -> None:

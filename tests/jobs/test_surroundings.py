@@ -23,26 +23,11 @@ from railyard.records import record
 
 
 def test_variables_of_mpi_and_its_networks_are_kept_and_no_others() -> None:
-    noted = surroundings.described(
-        {
-            "MPICH_OFI_NIC_POLICY": "NUMA",
-            "UCX_TLS": "rc",
-            "OMPI_MCA_pml": "ucx",
-            "NCCL_IB_HCA": "mlx5",
-            "EDITOR": "vi",
-            "HOME": "/home/someone",
-            "UCX_LOG_FILE": "/home/someone/log",
-            "LOADEDMODULES": "gcc/13:openmpi/5.0",
-            "SLURM_JOB_ID": "4711",
-        }
-    )
-    assert noted["variables"] == {
-        "MPICH_OFI_NIC_POLICY": "NUMA",
-        "NCCL_IB_HCA": "mlx5",
-        "OMPI_MCA_pml": "ucx",
-        "UCX_LOG_FILE": "~/log",
-        "UCX_TLS": "rc",
-    }
+    own = {"MPICH_OFI_NIC_POLICY": "NUMA", "UCX_TLS": "rc", "OMPI_MCA_pml": "ucx", "NCCL_IB_HCA": "mlx5"}
+    others = {"EDITOR": "vi", "HOME": "/home/someone", "UCX_LOG_FILE": "/home/someone/log"}
+    job = {"LOADEDMODULES": "gcc/13:openmpi/5.0", "SLURM_JOB_ID": "4711"}
+    noted = surroundings.described({**own, **others, **job})
+    assert noted["variables"] == {**own, "UCX_LOG_FILE": "~/log"}
     assert (noted["modules"], noted["job"]) == (["gcc/13", "openmpi/5.0"], "4711")
 
 

@@ -26,24 +26,18 @@ def test_every_node_has_one_share(rule: str, nodes: int) -> None:
 
 def test_shares_are_interleaved_node_by_node() -> None:
     own, rest = division.split(TWO_A_ROUTER, "interleaved", 0)
-    assert own.tolist() == list(range(0, 128, 2))
-    assert rest.tolist() == list(range(1, 128, 2))
-
-
-def test_no_router_has_nodes_of_two_shares() -> None:
-    own, rest = division.split(TWO_A_ROUTER, "by-router", 0)
-    assert not set(TWO_A_ROUTER.switches[own]) & set(TWO_A_ROUTER.switches[rest])
-
-
-def test_no_group_has_nodes_of_two_shares() -> None:
-    own, rest = division.split(GROUPS, "by-group", 0)
-    assert len(own) and not set(GROUPS.groups[own]) & set(GROUPS.groups[rest])
-
-
-def test_three_shares_of_the_rest_are_disjoint() -> None:
+    assert (own.tolist(), rest.tolist()) == (list(range(0, 128, 2)), list(range(1, 128, 2)))
     parts = division.dealt(GROUPS, "interleaved", [10, 10, 10])
-    together = [node for part in parts for node in part.tolist()]
-    assert sorted(together) == list(range(len(GROUPS.indices)))
+    assert sorted(node for part in parts for node in part.tolist()) == list(range(len(GROUPS.indices)))
+
+
+def test_no_router_and_no_group_has_nodes_of_two_shares() -> None:
+    for rule, allocation, boxes in (
+        ("by-router", TWO_A_ROUTER, TWO_A_ROUTER.switches),
+        ("by-group", GROUPS, GROUPS.groups),
+    ):
+        own, rest = division.split(allocation, rule, 0)
+        assert len(own) and not set(boxes[own]) & set(boxes[rest])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The link-load model: route by route as the oracle, cases by hand, totals, paper scale, files that are wrong."""
+"""The link-load model: cases by hand, totals, paper scale, files that are wrong."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support.topology.topologies import gemini
 
 from railyard.base.errors import InputError
 from railyard.placements.linkload import matrix, model, traffic
-from railyard.placements.linkload.model import PROTOCOLS, Protocol, load
+from railyard.placements.linkload.model import PROTOCOLS, load
 from railyard.placements.linkload.patterns import make
 from railyard.placements.linkload.traffic import Traffic, stencil
 from railyard.placements.orders.allocation import allocate
@@ -26,65 +26,9 @@ from railyard.placements.orders.placement import place
 from railyard.placements.orders.rank_orders import PlacementJob, orders
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
-from railyard.placements.topology.torus import Torus
 from railyard.torus.modelled import programs
 
-EXTENTS = st.tuples(*[st.integers(1, 5)] * 3)
 PAYLOAD = PROTOCOLS["payload"]
-
-
-@st.composite
-def cases(draw: st.DrawFn) -> tuple[Torus, np.ndarray, Traffic]:
-    """A torus, some ranks on its nodes, some messages of whole bytes."""
-    topo = gemini("x".join(map(str, draw(EXTENTS))), nodes_per_router=draw(st.integers(1, 2)))
-    ranks = draw(st.integers(2, 12))
-    rank, node = st.integers(0, ranks - 1), st.integers(0, len(topo.nodes) - 1)
-    nodes = np.array(draw(st.lists(node, min_size=ranks, max_size=ranks)))
-    messages = draw(st.lists(st.tuples(rank, rank, st.integers(1, 10**6)), max_size=20))
-    table = np.array([m for m in messages if m[0] != m[1]], dtype=np.int64).reshape(-1, 3).T
-    return (
-        topo,
-        nodes,
-        Traffic(
-            ranks=ranks,
-            source=table[0].astype(np.int32),
-            target=table[1].astype(np.int32),
-            size_bytes=table[2].astype(np.float64),
-        ),
-    )
-
-
-def by_routes(topo: Torus, nodes: np.ndarray, sent: Traffic, protocol: Protocol) -> dict[str, float]:
-    """Bytes of every link in use, message by message along `routing.route`."""
-    found: dict[str, float] = {}
-    for source, target, size in zip(sent.source, sent.target, sent.size_bytes, strict=True):
-        here, there = (topo.nodes[nodes[rank]].coordinate for rank in (source, target))
-        for start, end, share in ((here, there, protocol.forward), (there, here, protocol.backward)):
-            for link in topo.route(start, end):
-                found[link.name] = found.get(link.name, 0.0) + share * size
-    return {name: size for name, size in found.items() if size}
-
-
-@settings(deadline=None)
-@given(cases(), st.sampled_from(sorted(PROTOCOLS)))
-def test_loads_are_those_of_every_message_on_its_route(case, protocol: str) -> None:  # type: ignore[no-untyped-def]
-    topo, nodes, sent = case
-    loads = load(topo, nodes, sent, PROTOCOLS[protocol])
-    ours = {link.name: size for link, size, _ in loads.slowest(loads.link_s.size) if size}
-    assert ours == pytest.approx(by_routes(topo, nodes, sent, PROTOCOLS[protocol]))
-
-
-@settings(deadline=None)
-@given(cases())
-def test_link_bytes_add_up_to_hop_bytes(case) -> None:  # type: ignore[no-untyped-def]
-    topo, nodes, sent = case
-    loads = load(topo, nodes, sent, PAYLOAD)
-    assert loads.link_bytes.sum() == pytest.approx(loads.hop_bytes)
-    assert loads.hops_bytes.sum() == pytest.approx(sent.total_bytes)
-    assert loads.host_out_bytes.sum() == pytest.approx(loads.host_in_bytes.sum())
-    assert loads.injected_bytes.sum() <= loads.host_out_bytes.sum() * (1 + 1e-12)
-    if topo.nodes_per_router == 1:
-        assert loads.injected_bytes.sum() == pytest.approx(loads.host_out_bytes.sum())
 
 
 @settings(deadline=None, max_examples=30)
@@ -120,10 +64,13 @@ def test_the_answer_takes_the_destinations_own_route_back() -> None:
     topo = gemini("4x4x1")
     sent = Traffic(ranks=2, source=np.array([0]), target=np.array([1]), size_bytes=np.array([64.0]))
     nodes = np.array([0, topo.coordinates.index((1, 1, 0))])
-    found = by_routes(topo, nodes, sent, PROTOCOLS["gemini-put"])
     loads = load(topo, nodes, sent, PROTOCOLS["gemini-put"])
-    assert {link.name: size for link, size, _ in loads.slowest(4)} == pytest.approx(found)
-    assert found == {"X+ 0,0,0>1,0,0": 96.0, "Y+ 1,0,0>1,1,0": 96.0, "X- 1,1,0>0,1,0": 9.0, "Y- 0,1,0>0,0,0": 9.0}
+    assert {link.name: size for link, size, _ in loads.slowest(4)} == {
+        "X+ 0,0,0>1,0,0": 96.0,
+        "Y+ 1,0,0>1,1,0": 96.0,
+        "X- 1,1,0>0,1,0": 9.0,
+        "Y- 0,1,0>0,0,0": 9.0,
+    }
 
 
 def test_64_of_105_bytes_are_payload() -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.commands import Run
+from support.commands import Run, ran
 
 from railyard.base.errors import InputError
 from railyard.placements.nics import evidence, policies, stacks, stating
 from railyard.placements.nics.evidence import Sender, Verdict
+from railyard.placements.nics.stacks.named import OFI_OVER_TCP, UCX_OVER_TCP
 from railyard.placements.topology import catalog
 
 NODE = policies.host(catalog.load("dual-rail-small"), 4)
@@ -35,20 +34,6 @@ def test_a_policy_assigns_nics_to_local_ranks(policy: str, wanted: tuple[tuple[i
     assert policies.assign(policies.parse(policy, 2), NODE) == wanted
 
 
-UCX_TCP = {
-    "OMPI_MCA_pml": "ucx",
-    "OMPI_MCA_pml_ucx_tls": "any",
-    "OMPI_MCA_pml_ucx_devices": "any",
-    "MPIR_CVAR_CH4_NETMOD": "ucx",
-    "UCX_TLS": "tcp,self,sm",
-}
-OFI_TCP = {
-    "OMPI_MCA_pml": "cm",
-    "OMPI_MCA_mtl": "ofi",
-    "OMPI_MCA_mtl_ofi_provider_include": "tcp",
-    "MPIR_CVAR_CH4_NETMOD": "ofi",
-    "FI_PROVIDER": "tcp",
-}
 GOLDEN = {
     ("openmpi-tcp", "nic-1"): {"OMPI_MCA_btl_tcp_if_include": "nic1"},
     ("openmpi-tcp", "stripe"): {"OMPI_MCA_btl_tcp_if_include": "nic0,nic1"},
@@ -79,15 +64,15 @@ GOLDEN = {
     ("opx", "nic-1"): {"FI_OPX_HFI_SELECT": "1"},
     ("opx", "local-nic"): {"FI_OPX_HFI_SELECT": "numa:0:0,numa:1:1"},
     ("intel-mpi", "local-nic"): {"I_MPI_MULTIRAIL": "1"},
-    ("ucx-tcp", "nic-1"): {**UCX_TCP, "UCX_NET_DEVICES": "nic1"},
+    ("ucx-tcp", "nic-1"): {**UCX_OVER_TCP, "UCX_NET_DEVICES": "nic1"},
     ("ucx-tcp", "stripe"): {
-        **UCX_TCP,
+        **UCX_OVER_TCP,
         "UCX_NET_DEVICES": "nic0,nic1",
         "UCX_MAX_RNDV_RAILS": "2",
         "UCX_MAX_EAGER_RAILS": "2",
     },
-    ("ucx-tcp-unbound", "nic-1"): {**UCX_TCP, "UCX_NET_DEVICES": "nic1"},
-    ("ofi-tcp", "nic-1"): {**OFI_TCP, "FI_TCP_IFACE": "nic1"},
+    ("ucx-tcp-unbound", "nic-1"): {**UCX_OVER_TCP, "UCX_NET_DEVICES": "nic1"},
+    ("ofi-tcp", "nic-1"): {**OFI_OVER_TCP, "FI_TCP_IFACE": "nic1"},
     ("cxi", "nic-0"): {"FI_CXI_DEVICE_NAME": "nic0"},
     ("cray-mpich-user", "round-robin"): {"MPICH_OFI_NIC_POLICY": "USER", "MPICH_OFI_NIC_MAPPING": "0:0,2;1:1,3"},
     ("cray-mpich-user", "nic-1"): {"MPICH_OFI_NIC_POLICY": "USER", "MPICH_OFI_NIC_MAPPING": "1:0,1,2,3"},
@@ -158,10 +143,7 @@ def test_every_pair_of_the_table_has_a_golden() -> None:
 def test_the_wrapper_sets_its_ranks_variable_and_becomes_the_program(launcher: str) -> None:
     script = told("local-nic", "psm").wrapper()
     command = ["sh", "-c", script, "wrapper", "sh", "-c", "echo $IPATH_UNIT $0 $1", "a b", "c"]
-    said = [
-        subprocess.run(command, env={launcher: str(k), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True)
-        for k in range(5)
-    ]
+    said = [ran(*command, env={"PATH": "/usr/bin:/bin", launcher: str(k)}) for k in range(5)]
     assert [done.stdout for done in said[:4]] == ["0 a b c\n", "0 a b c\n", "1 a b c\n", "1 a b c\n"]
     assert said[4].returncode == 2 and "local rank '4', made for 0 to 3" in said[4].stderr
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -54,7 +56,7 @@ def test_the_slowest_link_is_below_every_order(topology: Topology) -> None:
     """Or below half of the slowest host link, where a shorter way is worth more."""
     job = job_on(topology)
     sent = stencil(job.grid, (64.0, 1.0))
-    nodes = optimiser.optimised(job, sent, QUICK)
+    nodes = optimiser.optimised(replace(job, traffic=sent, effort=QUICK))
     assert sorted(nodes.tolist()) == sorted(np.repeat(job.allocation.indices, 4).tolist())
     found = load(topology, nodes, sent, PAYLOAD)
     kinds = ["plain", "cart-create", "random"]
@@ -69,7 +71,7 @@ def test_the_slowest_link_is_below_every_order(topology: Topology) -> None:
 @given(st.one_of(flies.groups(), flies.trees(), st.just(TORUS)), st.integers(0, 2**32 - 1))
 @example(TORUS, 5)
 def test_refinement_agrees_with_the_model(document: flies.Document, seed: int) -> None:
-    """Asymmetric random traffic with answers; routes that are the same for every packet.
+    """Asymmetric random traffic; routes that are the same for every packet.
 
     On a torus with two nodes per router the routes are those of the C code, and 20,000 trials improve on the start.
     """
@@ -84,13 +86,12 @@ def test_refinement_agrees_with_the_model(document: flies.Document, seed: int) -
     ends = ends[:, ends[0] != ends[1]]
     sizes = np.asarray(rng.integers(1, 1000, ends.shape[1]), dtype=np.float64)
     sent = Traffic(ranks=ranks, source=ends[0], target=ends[1], size_bytes=sizes)
-    protocol = PROTOCOLS["gemini-get"]
-    problem = refine.problem(granted, 3, sent, protocol)
+    problem = refine.problem(granted, 3, sent)
     start = rng.permutation(np.repeat(np.arange(len(granted.indices), dtype=np.int32), 3)).astype(np.int32)
     trials = 20_000 if document is TORUS else 500
     better = refine.refine(problem, start, trials=trials, power=8, node_share=0.1, seed=1, host_weight=0.5)
     for at in (start, better):
-        loads = load(topology, granted.indices[at], sent, protocol)
+        loads = load(topology, granted.indices[at], sent, PAYLOAD)
         assert refine.seconds(problem, at) == pytest.approx((loads.slowest_s, loads.slowest_host_s, loads.link_s.sum()))
     if document is TORUS:
         assert refine.seconds(problem, better)[0] < refine.seconds(problem, start)[0]
@@ -99,7 +100,7 @@ def test_refinement_agrees_with_the_model(document: flies.Document, seed: int) -
 @every_kind
 def test_the_table_holds_the_routes(topology: Topology) -> None:
     allocation = job_on(topology).allocation
-    table = refine.table(allocation)
+    table = refine.problem(allocation, 1, stencil((1,), (1.0,)))
     names = [link.name for link in topology.first_rail]
     switches = np.unique(topology.router_of_node[allocation.indices])
     for row, switch in list(enumerate(switches.tolist()))[::3]:
@@ -113,7 +114,7 @@ def test_the_table_holds_the_routes(topology: Topology) -> None:
 @every_kind
 def test_neighbourhoods_are_switches_and_groups(topology: Topology) -> None:
     allocation = job_on(topology).allocation
-    table = refine.table(allocation)
+    table = refine.problem(allocation, 1, stencil((1,), (1.0,)))
     router = topology.router_of_node[allocation.indices]
     for node, (first, end, group_first, group_end) in enumerate(table.near.tolist()):
         assert set(table.by_switch[first:end]) == set(np.flatnonzero(router == router[node]))
@@ -125,12 +126,12 @@ def test_neighbourhoods_are_switches_and_groups(topology: Topology) -> None:
 def test_unknown_wiring_is_refused_in_one_line() -> None:
     job = job_on(flies.made("groups", {"nodes": [[2, 2], [2, 1, 1]]}))
     with pytest.raises(InputError, match="one with wiring") as error:
-        optimiser.optimised(job, None, QUICK)
+        optimiser.optimised(replace(job, effort=QUICK))
     assert "\n" not in str(error.value)
 
 
 def test_more_routes_than_memory_are_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refine, "MOST_PAIRS", 100)
     with pytest.raises(InputError, match="at most") as error:
-        optimiser.optimised(job_on(KINDS["dragonfly"]), None, QUICK)
+        optimiser.optimised(replace(job_on(KINDS["dragonfly"]), effort=QUICK))
     assert "\n" not in str(error.value)

@@ -183,18 +183,8 @@ def test_a_host_file_that_is_wrong_is_one_line(railyard: Run, tmp_path: Path, te
 
 def test_a_host_file_is_an_allocation_in_its_order(railyard: Run, tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("n1-1-1 slots=4\nn0-0-0  # mine\n\nn0-1-0:2\nn1-1-1\n")
-    words = [
-        "place",
-        "gemini-2x2x2",
-        "--grid",
-        "3",
-        "--placement",
-        "scheduler",
-        "--format",
-        "openmpi-hostfile",
-        "--nodes",
-    ]
-    done = railyard(*words, str(tmp_path / "hosts"))
+    words = "place gemini-2x2x2 --grid 3 --placement scheduler --format openmpi-hostfile --nodes"
+    done = railyard(*words.split(), str(tmp_path / "hosts"))
     assert done.stdout.split() == ["n1-1-1", "n0-0-0", "n0-1-0"]
 
 

@@ -11,7 +11,7 @@ from support.topology.topologies import gemini
 
 from railyard.placements.linkload.traffic import Traffic, groups, shifted, stencil
 from railyard.placements.orders.allocation import allocate
-from railyard.placements.orders.optimiser import search
+from railyard.placements.orders.optimiser import Search
 from railyard.placements.orders.products import recognised
 from railyard.placements.orders.rank_orders import Effort, PlacementJob, boxes
 
@@ -139,7 +139,7 @@ def test_the_known_optimum_is_found_under_any_numbering(traffic: Traffic, hops_g
     for seed in (1, 2):
         sent = shuffled(traffic, seed)
         job = PlacementJob(allocation=granted, grid=(4, 4, 4), ranks_per_node=1, seed=1, traffic=sent)
-        best = search(job, sent, Effort(trials_per_rank=10, most_trials=30_000))
+        best = Search(job, sent, Effort(trials_per_rank=10, most_trials=30_000)).best()
         at = topology.node_coordinates[granted.indices[best.at[:64]]]
         hops = topology.hops(at[sent.source], at[sent.target])
         assert float((hops * sent.size_bytes).sum()) / 1e9 == pytest.approx(hops_gb)

@@ -16,7 +16,7 @@ from railyard.base.errors import InputError
 from railyard.base.host_names import natural
 from railyard.placements.hosts import naming, sources
 from railyard.placements.hosts.hostlist import expand
-from railyard.placements.hosts.sources import cray, fabric, slingshot, slurm
+from railyard.placements.hosts.sources import cray, slingshot
 from railyard.placements.hosts.sources.located import NodeCoordinates
 from railyard.placements.topology import catalog
 from railyard.torus.slurm import cluster
@@ -50,15 +50,6 @@ x1000c0r3j1p0,x1001c0r3j1p0,global,0
 x1001c0r3j16p0,x1001c0s0b0n0h0,edge,1
 """
 IBNETDISCOVER = """\
-#
-# Topology file: generated on Sat Nov 21 08:00:00 2026
-#
-# Initiated from node 0002c903000f1a2c port 0002c903000f1a2d
-
-vendid=0x2c9
-devid=0xcb20
-sysimgguid=0x2c902004a1b63
-switchguid=0x2c902004a1b60(2c902004a1b60)
 Switch\t36 "S-0002c902004a1b60"\t\t# "leaf-a" enhanced port 0 lid 2 lmc 0
 [1]\t"H-0002c903000f1a2c"[1](2c903000f1a2d) \t\t# "node01 mlx5_0" lid 5 4xEDR
 [2]\t"H-0002c903000f1a3c"[1](2c903000f1a3d) \t\t# "node02 mlx5_0" lid 6 4xEDR
@@ -168,8 +159,8 @@ def test_what_is_cut_off_or_wrong_is_one_line(tmp_path: Path, railyard: Run, tex
     ("text", "expected"),
     [
         (INTERCONNECT[:120], (4, "1 line passed over: line 2")),
-        (IBNETDISCOVER.replace("node02 mlx5_0", "node02"), (2, "line 12: 'node02'; expected HOST DEVICE")),
-        (IBNETDISCOVER.replace("[2]\t", "[2] -> "), (2, "2 lines passed over, the first line 12")),
+        (IBNETDISCOVER.replace("node02 mlx5_0", "node02"), (2, "line 3: 'node02'; expected HOST DEVICE")),
+        (IBNETDISCOVER.replace("[2]\t", "[2] -> "), (2, "2 lines passed over, the first line 3")),
         (SLURM + "SwitchName=leaf7 Nodes=n[9-3]\n", (4, "the smaller number first")),
         (CSV + "nid7;a;b;c\nnid8;0\n", (2, "2 lines passed over, the first line 5: 'a'")),
         ("a 1 2 3\nb 1 2\nc 1 2 3\n", (2, "line 2: 'b 1 2'; expected HOST X Y Z")),
@@ -245,32 +236,6 @@ def test_our_own_topology_conf_says_which_nodes_share_a_switch(tmp_path: Path, n
     at = {node.name: node.coordinate for node in topo.nodes}
     pairs = {(found[node], at[node]) for node in at}
     assert len(pairs) == len({*found.values()}) == len({*at.values()}), "a switch is one router"
-
-
-def test_what_scontrol_shows_is_read_and_a_switch_of_switches_is_no_leaf() -> None:
-    """As Slurm prints it on clusters of three levels: every switch lists the nodes below it."""
-    text = """\
-SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-1]
-SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[2-3]
-SwitchName=spine Level=1 LinkSpeed=1 Nodes=n[0-3] Switches=leaf[0-1]
-"""
-    found = slurm.parse_conf(text, "scontrol")
-    assert found.coordinates == {"n0": (0, 0, 0), "n1": (0, 0, 0), "n2": (1, 0, 0), "n3": (1, 0, 0)}
-    assert found.extents == (2, 1, 1)
-
-
-def test_a_switchs_own_adapter_is_no_node_and_makes_no_leaf() -> None:
-    text = """\
-Switch\t41 "S-b8599f0300fc6de4"\t\t# "MF0;spine" enhanced port 0 lid 1 lmc 0
-[1]\t"S-b8599f0300fc6dec"[40]\t\t# "MF0;leaf" lid 3 4xHDR
-[41]\t"H-b8599f0300fc6dec"[1](b8599f0300fc6dec) \t\t# "Mellanox Technologies Aggregation Node" lid 2 4xHDR
-
-Switch\t41 "S-b8599f0300fc6dec"\t\t# "MF0;leaf" enhanced port 0 lid 3 lmc 0
-[1]\t"H-0002c903000f1a2c"[1](2c903000f1a2d) \t\t# "node01 mlx5_0" lid 5 4xHDR
-[2]\t"H-0002c903000f1a3c"[1](2c903000f1a3d) \t\t# "MT4123 ConnectX6   Mellanox Technologies" lid 6 4xHDR
-"""
-    found = fabric.parse_ibnetdiscover(text, "dump")
-    assert found.coordinates == {"node01": (0, 0, 0)} and found.extents == (1, 1, 1)
 
 
 REAL = """\

@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.commands import CHECKOUT, HUNG_S
@@ -15,8 +14,8 @@ RECORD = CHECKOUT / "tests/data/records/small.json"
 MOUNTED = 'mount -t tmpfs -o size="$1" none "$2" && shift 2 && exec "$@"'
 NAMESPACE = ["unshare", "-Urm", "sh", "-c", MOUNTED, "sh"]
 
-#: Adds the record under one seed after another until the disk is full.
-FILL = """
+#: Adds the record under one seed after another until the disk is full, and then writes a bag and the index.
+PROGRAM = """
 import json, sys
 from pathlib import Path
 from railyard.base.errors import InputError, RunError
@@ -32,12 +31,8 @@ for added in range(1000):
     except RunError as error:
         said = str(error)
         break
-"""
-ARCHIVE = """
 files = [path for path in root.rglob("*") if path.is_file()]
-print(json.dumps({"said": said, "added": added, "files": len(files), "records": len(archive.load_all(root))}))
-"""
-OTHERS = """
+found = {"said": said, "added": added, "files": len(files), "records": len(archive.load_all(root))}
 def refused(write):
     try:
         write()
@@ -47,18 +42,18 @@ def refused(write):
 packed = refused(lambda: bag.write(disk / "bag", [source], bag.Bid(bidder="test", tier="baseline")))
 entries = len(list(index.read(root).entries()))
 left = [path.name for path in disk.rglob("*") if path.is_file() and path.parent.parent != root]
-print(json.dumps({"packed": packed, "entries": entries, "added": added, "left": left}))
+print(json.dumps({**found, "packed": packed, "entries": entries, "left": left}))
 """
 
 
-def on_a_small_disk(tmp_path: Path, program: str) -> dict[str, Any]:
-    """What the program prints about a disk of 64 KiB."""
+def test_an_archive_on_a_full_disk_keeps_what_it_has(tmp_path: Path) -> None:
+    """A bag is refused in one line; the index is a cache and does without its file."""
     disk = tmp_path / "disk"
     disk.mkdir()
     if subprocess.run([*NAMESPACE, "64k", disk, "true"], capture_output=True).returncode:
         pytest.skip("this machine lets nobody mount a tmpfs in a namespace of its own")
     done = subprocess.run(
-        [*NAMESPACE, "64k", disk, sys.executable, "-c", program, RECORD, disk],
+        [*NAMESPACE, "64k", disk, sys.executable, "-c", PROGRAM, RECORD, disk],
         capture_output=True,
         text=True,
         cwd=CHECKOUT,
@@ -66,18 +61,8 @@ def on_a_small_disk(tmp_path: Path, program: str) -> dict[str, Any]:
         timeout=HUNG_S,
     )
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
-def test_an_archive_on_a_full_disk_keeps_what_it_has(tmp_path: Path) -> None:
-    found = on_a_small_disk(tmp_path, FILL + ARCHIVE)
-    assert "No space left on device" in found["said"] and "\n" not in found["said"]
-    assert found["files"] == found["records"] == found["added"] > 3
-
-
-def test_bags_and_the_index_on_a_full_disk(tmp_path: Path) -> None:
-    """A bag is refused in one line; the index is a cache and does without its file."""
-    found = on_a_small_disk(tmp_path, FILL + OTHERS)
-    assert "No space left on device" in found["packed"] and "\n" not in found["packed"]
-    assert found["entries"] == found["added"] and found["left"] == []
+    found = json.loads(done.stdout)
+    for line in (found["said"], found["packed"]):
+        assert "No space left on device" in line and "\n" not in line
+    assert found["files"] == found["records"] == found["added"] == found["entries"] > 3
+    assert found["left"] == []

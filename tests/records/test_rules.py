@@ -21,8 +21,7 @@ from support.records.rows import of_rows, with_rows
 from railyard.base.errors import InputError
 from railyard.jobs.job import job_folder
 from railyard.placements.topology import catalog
-from railyard.records import image_engines, rules
-from railyard.records.assemble import LaunchRun
+from railyard.records import image_engines, programs, rules
 from railyard.records.image_engines.base import Bound
 from railyard.records.record import Record
 from railyard.records.rules import commands, declared, design, emulated, machine, rebuilt, registry, times
@@ -119,11 +118,11 @@ def test_the_ends_of_a_pair_are_those_of_the_launch(labels: dict[str, Any], is_r
     assert bool(list(rule.check(forgeries.changed(GOOD, label)))) is is_refused
 
 
-@pytest.mark.parametrize("name", forgeries.ALL)
+@pytest.mark.parametrize("name", [*forgeries.ALL, *forgeries.ON_A_TORUS])
 def test_a_forgery_is_refused(name: str) -> None:
     """Each changes one thing, computes the digests again and is a valid record: only the rules can tell."""
-    found = faults(forgeries.forged(GOOD, name))
-    words = forgeries.ALL[name].words
+    found = faults(forgeries.forged(GOOD if name in forgeries.ALL else TORUS, name))
+    words = {**forgeries.ALL, **forgeries.ON_A_TORUS}[name].words
     assert any(words in each for each in found), found
 
 
@@ -134,10 +133,7 @@ MEASURED = evidence.good(origin="measured", nic_policies=evidence.POLICIES)
     ("devices", "words"), [(None, "launch 0 counted nic03, nic1"), (["nic0", "nic1"], "nic03 is none of nic0, nic1")]
 )
 def test_a_machine_counts_the_same_nics_in_every_launch(devices: list[str] | None, words: str) -> None:
-    def rename(document: forgeries.Document) -> None:
-        document["case"]["devices"] = devices
-        forgeries.first(document)["nics"][0]["nic"] = "nic03"
-
+    rename = forgeries.then(forgeries.put("case", devices=devices), forgeries.put("launches.0.nics.0", nic="nic03"))
     assert any(words in each for each in faults(forgeries.changed(MEASURED, rename)))
 
 
@@ -153,12 +149,9 @@ def test_a_machine_counts_the_same_nics_in_every_launch(devices: list[str] | Non
 def test_a_program_in_a_launchers_place_has_the_line_of_the_family_that_the_record_names(
     reframe: dict[str, str], words: str
 ) -> None:
-    def wrapped(document: forgeries.Document) -> None:
-        document["provenance"]["reframe"].update(reframe)
-        for launch in document["launches"]:
-            launch["command"] = re.sub(r"\bmpirun\b", "/opt/site/mpirun", launch["command"], count=1)
-
-    own, *refused = rules.faults(forgeries.changed(MEASURED, wrapped))
+    wrapped = forgeries.commands(lambda line: re.sub(r"\bmpirun\b", "/opt/site/mpirun", line, count=1))
+    named = forgeries.put("provenance.reframe", **reframe)
+    own, *refused = rules.faults(forgeries.changed(MEASURED, forgeries.then(wrapped, named)))
     if reframe:
         assert (own.options, own.named_in) == (reframe["wrapper"], "launchers")
     assert all(words in fault.text for fault in refused) and bool(words) == bool(refused), refused
@@ -257,24 +250,15 @@ def test_the_words_around_a_third_party_program_are_those_of_its_case(
     assert bool(refused) == bool(words) and all(words in each for each in refused), refused
 
 
-def counted(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
-    """As a launch on a real machine counts its NICs."""
-    words = run.command.replace(" halo ", f" env RAILYARD_NICS=launch-{run.index:03d}.nics halo ", 1)
-    return dataclasses.replace(run, command=words)
-
-
 @pytest.mark.parametrize("before", ["halo ", "env RAILYARD_NICS="])
 def test_options_of_a_site_that_the_case_names_are_refused_as_options_alone(before: str) -> None:
     """A tender allows them by these words; the parameter, and the words that count NICs, were refused with them."""
-    of = GOOD if before == "halo " else evidence.good(origin="measured", change=counted)
+    of = GOOD if before == "halo " else forgeries.changed(PLAIN, forgeries.count_nics)
 
-    def added(document: forgeries.Document) -> None:
-        document["case"]["parameters"]["launcher_options"] = "--mca pml ob1"
-        for launch in document["launches"]:
-            launch["command"] = launch["command"].replace(f" {before}", f" --mca pml ob1 {before}", 1)
-
+    added = forgeries.commands(lambda line: line.replace(f" {before}", f" --mca pml ob1 {before}", 1))
+    stated = forgeries.put("case.parameters", launcher_options="--mca pml ob1")
     assert faults(of) == []
-    refused = faults(forgeries.changed(of, added))
+    refused = faults(forgeries.changed(of, forgeries.then(added, stated)))
     assert refused and all(line.endswith(f"{commands.OWN_OPTIONS}--mca pml ob1") for line in refused), refused
 
 
@@ -284,12 +268,9 @@ def test_the_processors_of_a_task_are_a_parameter_and_their_word_is_no_sites_own
 ) -> None:
     """Every test that sets num_cpus_per_task, as all of EESSI do, was refused under srun."""
 
-    def reserved(document: forgeries.Document) -> None:
-        document["case"]["parameters"] |= {"num_cpus_per_task": stated} if stated else {}
-        for launch in document["launches"]:
-            launch["command"] = re.sub(r" ((\./\S+ )?halo )", r" --cpus-per-task=2 \1", launch["command"], count=1)
-
-    refused = faults(forgeries.changed(GOOD, reserved))
+    reserved = forgeries.commands(lambda line: re.sub(r" ((\./\S+ )?halo )", r" --cpus-per-task=2 \1", line, count=1))
+    parameter = forgeries.put("case.parameters", **({"num_cpus_per_task": stated} if stated else {}))
+    refused = faults(forgeries.changed(GOOD, forgeries.then(reserved, parameter)))
     assert bool(words) == bool(refused) and all(line.endswith(words) for line in refused), refused
 
 
@@ -298,13 +279,8 @@ def test_a_host_file_of_srun_on_a_topology_of_the_sites_own_is_accepted(tmp_path
     shipped = (CHECKOUT / "placements/topologies/gemini-2x2x2.yml").read_text()
     (tmp_path / "site.yml").write_text(shipped.replace("name: gemini-2x2x2", "name: site"))
 
-    def by_srun(document: forgeries.Document) -> None:
-        words = "srun --kill-on-bad-exit=1 --ntasks 2 --distribution=arbitrary --cpu-bind=none"
-        for launch in document["launches"]:
-            launch["command"] = re.sub(
-                r"mpirun .*? (halo )", rf"SLURM_HOSTFILE=plain.hosts {words} \1", launch["command"]
-            )
-
+    words = "SLURM_HOSTFILE=plain.hosts srun --kill-on-bad-exit=1 --ntasks 2 --distribution=arbitrary --cpu-bind=none"
+    by_srun = forgeries.commands(lambda line: re.sub(r"mpirun .*? (halo )", rf"{words} \1", line))
     of = evidence.good(
         topology=str(tmp_path / "site.yml"),
         grid=[2, 1],
@@ -328,15 +304,8 @@ MEASURED_ON_A_TORUS = evidence.good(
 )
 #: Rules of what a virtual or a simulated torus alone counts or repeats.
 NOT_OF_A_MACHINE = {
-    "guarded",
-    "guard-figures",
-    "guard-verdict",
-    "error-bound",
-    "busiest-link",
-    "rate-scale",
-    "nic-bytes",
-    "computed-once",
-    "computed-again",
+    *("guarded", "guard-figures", "guard-verdict", "error-bound", "busiest-link", "rate-scale", "nic-bytes"),
+    *("computed-once", "computed-again"),
 }
 
 
@@ -378,12 +347,6 @@ def without_a_pair(registered: Iterable[rules.Rule]) -> set[str]:
 def test_a_new_rule_without_a_mutated_record_is_named() -> None:
     assert without_a_pair(rules.RULES) == set()
     assert without_a_pair([*rules.RULES, dataclasses.replace(rules.RULES[0], name="made-up")]) == {"made-up"}
-
-
-@pytest.mark.parametrize("name", forgeries.ON_A_TORUS)
-def test_a_forgery_on_a_torus_is_refused(name: str) -> None:
-    found = faults(forgeries.forged(TORUS, name))
-    assert any(forgeries.ON_A_TORUS[name].words in each for each in found), found
 
 
 def test_a_record_without_its_best_launches_order_is_refused() -> None:
@@ -459,12 +422,10 @@ def test_the_program_of_every_check_is_one_that_strict_knows() -> None:
     """An honest record of UMT was refused, as its program is SuOlsonTest."""
     pairs = {"hpccg": "test_HPCCG"}  # the stranger's of docs/applications.md
     for file in (CHECKOUT / "checks").rglob("*.py"):
-        found = {
-            word: re.findall(rf'^    {word} = "(\S+)"$', file.read_text(), re.MULTILINE)
-            for word in ("benchmark", "program")
-        }
-        if found["program"]:
-            pairs[found["benchmark"][0]] = found["program"][0]
+        text = file.read_text()
+        named = [re.findall(rf'^    {word} = "(\S+)"$', text, re.MULTILINE) for word in ("benchmark", "program")]
+        if named[1]:
+            pairs[named[0][0]] = named[1][0]
     assert {"umt", "quicksilver", "gpcnet", "lulesh"} <= pairs.keys()
     for benchmark, program in pairs.items():
         assert commands._runs(benchmark, commands._plain(program)), (benchmark, program)
@@ -479,7 +440,7 @@ def test_the_options_of_every_own_benchmark_are_compared() -> None:
         if " = Patterns(" not in (text := file.read_text()) and "    program = " not in text
         for name in re.findall(r'^    benchmark = "(\S+)"$', text, re.MULTILINE)
     }
-    assert {"halo", "pt2pt", "congestor", "contention"} <= of_checks - {"minighost"} == commands.own()
+    assert {"halo", "pt2pt", "congestor", "contention"} <= of_checks - {"minighost"} == set(programs.PROGRAMS)
 
 
 def test_studies_are_read_from_the_checks() -> None:
@@ -503,7 +464,7 @@ def test_names_of_a_real_machine_are_placed_by_their_coordinates() -> None:
     def rename(document: dict[str, Any]) -> None:
         text = json.dumps(document)
         for node in catalog.load("gemini-2x2x2").nodes:
-            text = text.replace(f'"{node.name}"', f'"nid{node.coordinate[0]}{node.coordinate[1]}{node.coordinate[2]}"')
+            text = text.replace(f'"{node.name}"', f'"nid{"".join(map(str, node.coordinate))}"')
         document.clear()
         document.update(json.loads(text))
 

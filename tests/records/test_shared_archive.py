@@ -16,7 +16,7 @@ from support import synthetic
 from support.nobody import NOBODY
 
 from railyard.base.errors import InputError, RunError
-from railyard.records.store import archive, exclusive, folders, sessions
+from railyard.records.store import archive, exclusive, sessions
 
 
 def without_flock(*_: object) -> NoReturn:
@@ -108,7 +108,7 @@ def test_two_users_add_to_one_archive(shared: Path) -> None:
 
 
 def test_an_archive_that_cannot_be_written_is_known_beforehand(tmp_path: Path) -> None:
-    folders.check_writable(tmp_path / "new", ("vtorus", sessions.FOLDER))
+    archive.check_writable(tmp_path / "new", ("vtorus", sessions.FOLDER))
     assert not (tmp_path / "new").exists()
     with pytest.raises(InputError, match="-S archive=FOLDER"):
-        folders.check_writable(Path("/proc/archive"), ("vtorus", sessions.FOLDER))
+        archive.check_writable(Path("/proc/archive"), ("vtorus", sessions.FOLDER))

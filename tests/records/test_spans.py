@@ -25,33 +25,18 @@ WANTED = {
 }
 
 
-def faults(name: str, change: forgeries.Change) -> list[str]:
-    found = rules.faults(forgeries.changed(FLY, change))
-    return [each.text for each in found if each.field.endswith(".spans")]
-
-
 def test_a_record_of_a_dragonfly_names_switches_groups_and_nodes_per_group() -> None:
     found = {launch.placement: launch.spans for launch in FLY.launches if launch.is_result}
     assert {name: found[name] for name in WANTED} == WANTED
     assert not [each for each in rules.faults(FLY) if each.field.endswith(".spans")]
 
 
-def of_first(**values: Any) -> forgeries.Change:
-    return lambda document: document["launches"][0]["spans"].update(values)
-
-
 @pytest.mark.parametrize(
-    "change",
-    [
-        of_first(groups=1),
-        of_first(groups=None, group_nodes=None),
-        of_first(switches=9),
-        of_first(group_nodes={"0": 16}),
-        lambda document: document["launches"][0].update(spans=None),
-    ],
+    "change", [{"groups": 1}, {"groups": None, "group_nodes": None}, {"switches": 9}, {"group_nodes": {"0": 16}}, None]
 )
-def test_a_mutated_spread_is_refused(change: forgeries.Change) -> None:
-    (text,) = faults("spans", change)
+def test_a_mutated_spread_is_refused(change: dict[str, Any] | None) -> None:
+    forge = forgeries.in_first(spans=None) if change is None else forgeries.put("launches.0.spans", **change)
+    (text,) = (each.text for each in rules.faults(forgeries.changed(FLY, forge)) if each.field.endswith(".spans"))
     assert "the nodes have" in text
 
 

@@ -3,39 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from support import evidence, synthetic
-from support.records.rows import of_rows, with_rows
+from support import evidence, forgeries, synthetic
 
 from railyard.base.errors import InputError
 from railyard.records import record, rules, studies
 from railyard.records.cli import results
-from railyard.records.record import Record
 from railyard.records.store import archive, bag
-from railyard.records.validate import Checked, check_paths
 
 GOOD = evidence.good()
 
 
-def strictly(path: Path) -> list[Checked]:
-    return list(check_paths([path], True, lambda files, _: files))
-
-
-def changed(change: Callable[[dict[str, Any]], object], of: Record = GOOD) -> Record:
-    """A record with something changed, and the id that fits."""
-    document = with_rows(of)
-    change(document)
-    return of_rows(document)
-
-
-def faults(change: Callable[[dict[str, Any]], object]) -> list[str]:
-    return [f"{each.field}: {each.text}" for each in rules.faults(changed(change))]
+def faults(change: forgeries.Change) -> list[str]:
+    return [f"{each.field}: {each.text}" for each in rules.faults(forgeries.changed(GOOD, change))]
 
 
 # ---- strict ----
@@ -142,12 +127,6 @@ def test_check_goes_on_after_a_bad_record_and_ends_with_1(tmp_path: Path) -> Non
     assert done.exit_code == 1
     assert "2 records checked, 1 refused" in done.output and str(other) not in done.output
     assert run("check", tmp_path / "none").exit_code != 0
-    assert run("check", "--strict", synthetic_file(tmp_path)).exit_code == 1
-
-
-def synthetic_file(tmp_path: Path) -> Path:
-    """A valid record without evidence."""
-    path = tmp_path / "plain.json"
-    path.write_text(record.text(synthetic.halo(launches=2)))
-    assert [each.faults for each in check_paths([path], False, lambda files, _: files)] == [[]]
-    return path
+    plain = tmp_path / "plain.json"
+    plain.write_text(record.text(synthetic.halo(launches=2)))
+    assert run("check", plain).exit_code == 0 and run("check", "--strict", plain).exit_code == 1, "it has no evidence"

@@ -8,13 +8,13 @@ import pytest
 from support.benchmark_runs import MORE, QUICK
 from support.commands import CHECKOUT
 
-from railyard.records.rules import commands
+from railyard.records import programs
 
 #: What the common tests run, apart from the programs that have their own.
 RUN = {*QUICK, *MORE}
 
 
-@pytest.mark.parametrize("program", sorted(commands.own()))
+@pytest.mark.parametrize("program", sorted(programs.PROGRAMS))
 def test_every_benchmark_has_a_quick_run_and_documents(program: str) -> None:
     table = re.findall(r"^\| `([a-z0-9]+)` \|", (CHECKOUT / "benchmarks/README.md").read_text(), re.MULTILINE)
     pages = "\n".join(page.read_text() for page in (CHECKOUT / "docs").glob("*.md"))

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.commands import CHECKOUT
+from support.commands import CHECKOUT, program, ran
 
 #: What ReFrame 4.10 prints, its start and most of its end left out.
 REFRAME = """\
@@ -29,16 +29,10 @@ def demo(folder: Path, status: int) -> subprocess.CompletedProcess[str]:
     (folder / "tools").mkdir()
     for script in ("demo", "measure"):
         shutil.copy(CHECKOUT / "tools" / script, folder / "tools")
-    programs = folder / ".venv" / "bin"
-    programs.mkdir(parents=True)
     (folder / "said").write_text(REFRAME)
-    for name, line in (
-        ("reframe", f"cat said; {RECORDS}; exit {status}"),
-        ("railyard", 'echo "the screen of railyard $*"'),
-    ):
-        (programs / name).write_text(f"#!/bin/sh\n{line}\n")
-        (programs / name).chmod(0o755)
-    return subprocess.run([folder / "tools" / "demo"], capture_output=True, text=True, check=False)
+    program(folder / ".venv/bin", "reframe", f"cat said; {RECORDS}; exit {status}")
+    program(folder / ".venv/bin", "railyard", 'echo "the screen of railyard $*"')
+    return ran(folder / "tools/demo")
 
 
 def test_a_simulated_torus_is_measured_too_where_simgrid_was_built(tmp_path: Path) -> None:

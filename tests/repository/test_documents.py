@@ -4,32 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import CHECKOUT
+from support.commands import CHECKOUT, tracked
 
 from railyard import __version__
-from railyard.placements.hosts.node import Binding
-from railyard.placements.launchers import LAUNCHERS
-from railyard.placements.nics.policies import policies
-from railyard.placements.nics.stacks import stacks
-from railyard.placements.orders.choices import choices
-from railyard.placements.orders.rank_orders import orders
 from railyard.reference import __main__ as reference
-from railyard.reference import catalogue, checks, markdown
+from railyard.reference import checks, markdown
 
 #: Every page in git. The changelog is left out, as it describes the past, and so are templates of the forge.
-PAGES = [
-    page
-    for page in subprocess.run(
-        ["git", "ls-files", "*.md"], cwd=CHECKOUT, capture_output=True, text=True, check=True
-    ).stdout.split()
-    if page != "CHANGELOG.md" and not page.startswith(".")
-]
+PAGES = [page for page in tracked("*.md") if page != "CHANGELOG.md" and not page.startswith(".")]
 MOST_WORDS = 25
 
 
@@ -68,16 +55,12 @@ def test_pages_use_the_words_of_the_field(document: str) -> None:
 
 
 def test_everything_that_a_user_can_name_is_described() -> None:
-    """Commands and options: test_help.py."""
+    """Commands and options: test_help.py; orders, policies, launchers: tests/placements/test_launchers.py."""
     declared = checks.variables()
     texts = {one.name for one in declared if one.text}
     assert [one.name for one in declared if one.name not in texts] == []
     every = checks.checks()
     assert [one.name for one in every if not one.text] == []
-    placements = (CHECKOUT / "docs/placements.md").read_text()
-    names = [*orders(), *policies(), *choices(), *Binding, *stacks()]
-    assert [str(name) for name in names if f"`{name}" not in placements] == []
-    assert [name for name in LAUNCHERS if f"`{name}`" not in catalogue.page()] == []
 
 
 def test_every_field_of_a_document_is_described() -> None:

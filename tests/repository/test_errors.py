@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import subprocess
 
 import pytest
-from support.commands import BIN, CHECKOUT, environment
+from support.commands import CHECKOUT, environment, ran
 
 from railyard.base.errors import InputError
 
@@ -54,12 +52,5 @@ def test_the_line(error: InputError, line: str) -> None:
     ],
 )
 def test_what_the_machine_refuses_is_one_line_too(line: str, error: str) -> None:
-    done = subprocess.run(
-        ["bash", "-c", line],
-        cwd=CHECKOUT,
-        env=environment(PATH=f"{BIN}:{os.environ['PATH']}"),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran("bash", "-c", line, cwd=CHECKOUT, env=environment())
     assert done.returncode in {1, 2} and done.stderr == f"railyard: error: {error}\n"

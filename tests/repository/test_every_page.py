@@ -12,7 +12,6 @@ from railyard.analysis.cases import cases
 from railyard.analysis.figures import drawing, registry
 from railyard.analysis.judge.judged import judge
 from railyard.analysis.report import exports, page
-from railyard.analysis.report.exports import Format
 
 #: A figure that could not be drawn.
 FAILED = "not drawn: "
@@ -30,7 +29,7 @@ def test_a_tie_before_another_in_a_model_has_no_interval() -> None:
         return [{"fom": "slowest_link_us", "labels": {}, "samples": [1000 * SPEED[placement]]}]
 
     read = [synthetic.job(case, series, origin="modelled", system=system)]
-    text = " ".join(exports.text(judge(read), Format.TEXT).split())
+    text = " ".join(exports.text(judge(read), "text").split())
     assert "1.00 no interval custom plain" in text and "0.80 no interval cart-create plain" in text
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -30,9 +30,10 @@ PRIVATE = re.compile(
 
 
 @cache
-def sources() -> tuple[Path, ...]:
-    """Return the Python files of the product."""
-    return tuple(path for top in PRODUCT for path in sorted((CHECKOUT / top).rglob("*.py")))
+def sources() -> Mapping[Path, ast.Module]:
+    """Return the Python files of the product, each with its syntax tree."""
+    paths = (path for top in PRODUCT for path in sorted((CHECKOUT / top).rglob("*.py")))
+    return {path: ast.parse(path.read_text()) for path in paths}
 
 
 def names(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -77,8 +78,7 @@ def _unquoted(text: str) -> str:
 def test_locals_and_parameters_are_named_for_the_thing() -> None:
     vague = [
         f"{path.relative_to(CHECKOUT)}:{line}: {name}"
-        for path in sources()
-        for tree in [ast.parse(path.read_text())]
+        for path, tree in sources().items()
         for line, name in [
             *(pair for pair in names(tree) if pair[1] in VAGUE),
             *(pair for pair in indices(tree) if pair[1] == "place"),
@@ -90,8 +90,8 @@ def test_locals_and_parameters_are_named_for_the_thing() -> None:
 def test_docstrings_and_comments_use_the_words_of_the_field() -> None:
     private = [
         f"{path.relative_to(CHECKOUT)}:{line}: {match[0]}"
-        for path in sources()
-        for line, text in prose(path, ast.parse(path.read_text()))
+        for path, tree in sources().items()
+        for line, text in prose(path, tree)
         for match in PRIVATE.finditer(text)
     ]
     assert private == []
@@ -119,9 +119,9 @@ def test_a_warning_is_one_short_line() -> None:
     """What, how long, what to type; the rest is on the page that the line names."""
     long = [
         f"{path.relative_to(CHECKOUT)}:{call.lineno}"
-        for path in sources()
+        for path, tree in sources().items()
         if path.is_relative_to(CHECKOUT / "railyard") or path.is_relative_to(CHECKOUT / "checks")
-        for call in ast.walk(ast.parse(path.read_text()))
+        for call in ast.walk(tree)
         if isinstance(call, ast.Call) and call.args and is_warning(call)
         if literal_characters(call.args[0]) > WARNING_CHARACTERS
     ]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import BIN, CHECKOUT, environment
+from support.commands import CHECKOUT, environment, ran
+from support.reframe import reframe_of
 from support.sites import packages
 
 MAIN = "import sys; sys.argv[0] = 'reframe'; from reframe.frontend.cli import main; sys.exit(main())"
@@ -17,9 +17,9 @@ MAIN = "import sys; sys.argv[0] = 'reframe'; from reframe.frontend.cli import ma
 
 def shown(config: str) -> dict[str, Any]:
     """Return the configuration of a simulated torus as ReFrame prints it."""
-    words = [str(BIN / "reframe"), "-C", str(CHECKOUT / config), "--system", "simtorus", "--show-config", "--nocolor"]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=CHECKOUT, env=environment(), check=True)
-    document: dict[str, Any] = json.loads(done.stdout)
+    document: dict[str, Any] = json.loads(
+        reframe_of("-C", CHECKOUT / config, "--system", "simtorus", "--show-config").stdout
+    )
     return document
 
 
@@ -40,7 +40,6 @@ def test_a_reframe_of_the_sites_own_lists_a_check_beside_the_checkout(tmp_path: 
     packages.link(["reframe-hpc"], folder, without=["polars"])
     assert not (folder / "numpy").exists()
     words = ["-C", "reframe.yml", "--system", "linkload", "-c", "checks/halo.py", "-n", "halo_smoke", "-l", "--nocolor"]
-    env = {**environment(), "PYTHONPATH": f"{folder}:{CHECKOUT}"}
-    command = [str(Path(sys.base_prefix, "bin/python3")), "-S", "-c", MAIN, *words, "--prefix", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=CHECKOUT, env=env, check=False)
+    command = [Path(sys.base_prefix, "bin/python3"), "-S", "-c", MAIN, *words, "--prefix", tmp_path]
+    done = ran(*command, cwd=CHECKOUT, env=environment(PYTHONPATH=f"{folder}:{CHECKOUT}"))
     assert "- halo_smoke" in done.stdout and "Found 1 check(s)" in done.stdout, done.stdout + done.stderr

@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 import pytest
 from support import pages
-from support.commands import CHECKOUT, HUNG_S, environment
+from support.commands import CHECKOUT, environment, program, ran
 from support.pages import Line
 
 from railyard.cli import cli
@@ -178,10 +178,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         (tmp_path / name).symlink_to(CHECKOUT / name)
     shutil.copytree(CHECKOUT / "results/example/vcluster", tmp_path / "results/vtorus")
     (tmp_path / ".github/workflows").mkdir(parents=True)
-    program = tmp_path / "bin/my_mpi_program"
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
+    program(tmp_path / "bin", "my_mpi_program", "")
     yield tmp_path
     for name in set(lifecycle.names()):
         if name.startswith(f"p{os.getpid()}-"):
@@ -192,15 +189,7 @@ def run(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a line of a page by a shell."""
     variables = environment()
     variables["PATH"] = f"{folder}/bin:{variables['PATH']}:{CHECKOUT}/build/benchmarks-openmpi/bin"
-    return subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", text],
-        cwd=folder,
-        env=variables,
-        capture_output=True,
-        text=True,
-        timeout=HUNG_S,
-        check=False,
-    )
+    return ran("bash", "-euo", "pipefail", "-c", text, cwd=folder, env=variables)
 
 
 def on_the_default(line: Line, folder: Path) -> str:

@@ -6,12 +6,10 @@ import re
 import subprocess
 from pathlib import Path
 
-import click
 import pytest
+from repository.test_help import CONTEXTS
 from support import quick, sharing
-from support.commands import CHECKOUT
-
-from railyard.cli import COMMANDS, cli
+from support.commands import CHECKOUT, tracked
 
 DOCUMENTS = [
     *sorted(
@@ -22,35 +20,9 @@ DOCUMENTS = [
 ]
 
 
-def tracked() -> list[Path]:
-    listed = subprocess.run(["git", "ls-files"], cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout
-    return [CHECKOUT / name for name in listed.splitlines()]
-
-
-def commands() -> list[str]:
-    """Every command of `railyard`, with its group."""
-    found = []
-    for name in COMMANDS:
-        command = cli.get_command(click.Context(cli), name)
-        assert command is not None
-        found += [f"{name} {sub}" for sub in command.commands] if isinstance(command, click.Group) else [name]
-    return found
-
-
 def test_every_command_is_documented() -> None:
     text = "\n".join(path.read_text() for path in DOCUMENTS)
-    assert [name for name in commands() if f"railyard {name}" not in text] == []
-
-
-@pytest.mark.parametrize("name", commands())
-def test_every_command_explains_itself(name: str) -> None:
-    words = name.split()
-    command: click.Command | None = cli
-    for word in words:
-        assert isinstance(command, click.Group)
-        command = command.get_command(click.Context(command), word)
-    assert command is not None and command.help
-    assert [p.name for p in command.params if isinstance(p, click.Option) and not p.help] == []
+    assert [name for name in CONTEXTS if name not in text] == []
 
 
 def test_the_list_of_slow_tests_names_tests() -> None:
@@ -125,5 +97,4 @@ def test_what_runs_railyard_is_pinned_to_the_versions_that_develop_it_and_brings
 
 def test_nothing_that_is_made_is_in_git() -> None:
     suffixes = {".so", ".o", ".a", ".pyc", ".sif", ".png", ".html", ".gz", ".whl"}
-    snapshots = CHECKOUT / "tests/data"
-    assert [p for p in tracked() if p.suffix in suffixes and snapshots not in p.parents] == []
+    assert [name for name in tracked() if Path(name).suffix in suffixes and not name.startswith("tests/data/")] == []

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 from reframe.core.config import load_config
-from support.commands import BIN, CHECKOUT, HUNG_S, environment
+from support.commands import BIN, CHECKOUT, HUNG_S, environment, executable, program, ran
 
 TOOLS = CHECKOUT / "tools"
 
@@ -24,12 +23,6 @@ def foreign(tmp_path: Path) -> Path:
         if not debian and not name.startswith(("mpi", "python")):
             (programs / name).symlink_to(Path("/usr/bin") / name)
     return programs
-
-
-def program(folder: Path, name: str, text: str) -> None:
-    (folder / name).unlink(missing_ok=True)  # `foreign` has links to the machine's own programs
-    (folder / name).write_text(f"#!/bin/sh\n{text}\n")
-    (folder / name).chmod(0o755)
 
 
 def run(
@@ -59,16 +52,14 @@ def test_a_cmake_that_is_too_old_gives_way_to_the_wheel(foreign: Path, tmp_path:
     if there:
         program(foreign, "cmake", f'[ "$1" != --version ] || {{ echo "cmake version {there}"; exit; }}; echo there')
     checkout = tmp_path / "checkout"
-    (checkout / "tools").mkdir(parents=True)
-    (checkout / "tools/cmake").write_text((TOOLS / "cmake").read_text())
-    (checkout / "tools/cmake").chmod(0o755)
+    executable(checkout / "tools/cmake", (TOOLS / "cmake").read_text())
     alone = run([checkout / "tools/cmake", "-S", "x"], foreign)
     if answer == "wheel":
         assert alone.returncode == 1 and "run: make setup" in alone.stderr and "3.22 or newer" in alone.stderr
         assert len(alone.stderr.splitlines()) == 1
-    wheel = checkout / ".venv/bin"
-    wheel.mkdir(parents=True)
-    program(wheel, "cmake", '[ "$1" != --version ] || { echo "cmake version 3.31.6"; exit; }; echo wheel')
+    program(
+        checkout / ".venv/bin", "cmake", '[ "$1" != --version ] || { echo "cmake version 3.31.6"; exit; }; echo wheel'
+    )
     assert run([checkout / "tools/cmake", "-S", "x"], foreign).stdout == f"{answer}\n"
 
 
@@ -111,7 +102,6 @@ def test_uv_installs_python_packages_unless_pip_has_settings_that_uv_does_not_re
     settings, failing, expected = SETTINGS[case]
     (tmp_path / "list.txt").write_text(LISTED)
     programs = tmp_path / "venv/bin"
-    programs.mkdir(parents=True)
     pinned = f'for list; do :; done; read -r name _ <"$list"; echo "$name" >>"{tmp_path}/installed"'
     configured = f'case "$*" in *"config list") echo "{settings}"; exit;; esac'
     refused = f'case "$name" in uv==*) exit {int(failing == "pip")};; esac'
@@ -131,9 +121,7 @@ def test_packages_that_are_named_are_installed_alone_and_from_the_wheels_that_ar
     foreign: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "list.txt").write_text(LISTED)
-    programs = tmp_path / "venv/bin"
-    programs.mkdir(parents=True)
-    program(programs, "python", f'for list; do :; done; cat "$list" >"{tmp_path}/pins"; echo "$*"')
+    program(tmp_path / "venv/bin", "python", f'for list; do :; done; cat "$list" >"{tmp_path}/pins"; echo "$*"')
     words: list[str | Path] = [TOOLS / "install-python-packages", "venv", "list.txt", "numpy", "zizmor"]
     done = run(words, foreign, tmp_path, WHEELS="my wheels", DEVELOPMENT="list.txt")
     assert done.returncode == 0 and "--no-index --find-links my wheels" in done.stdout, done.stderr
@@ -164,14 +152,8 @@ def test_a_service_of_an_installed_package_does_not_start(tmp_path: Path) -> Non
     program(tmp_path, "dpkg-query", "exit 1")
     program(tmp_path, "apt-get", f"/usr/sbin/policy-rc.d slurmd start; echo $? >> {tmp_path}/asked")
     empty = "mount -t tmpfs tmpfs /usr/sbin && tools/need-packages slurmd && ls /usr/sbin"
-    done = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", empty],
-        capture_output=True,
-        text=True,
-        cwd=CHECKOUT,
-        env=environment(PATH=f"{tmp_path}:{os.environ['PATH']}"),
-        check=False,
-    )
+    path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = ran("unshare", "--mount", "sh", "-c", empty, cwd=CHECKOUT, env=path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "asked").read_text().split() == ["101", "101"]
     assert done.stdout.splitlines() == ["installing system packages: slurmd"], "the policy is gone again"
@@ -191,14 +173,8 @@ def test_services_start_again_after_a_killed_installation(tmp_path: Path, signal
         [ {signal} != KILL ] || {{ touch {tmp_path}/installed; tools/need-packages slurmd; }}
         ls /usr/sbin; touch {tmp_path}/installed
         echo exit 101 >/usr/sbin/policy-rc.d; tools/need-packages slurmd; ls /usr/sbin"""
-    done = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", killed],
-        capture_output=True,
-        text=True,
-        cwd=CHECKOUT,
-        env=environment(PATH=f"{tmp_path}:{os.environ['PATH']}"),
-        check=False,
-    )
+    path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = ran("unshare", "--mount", "sh", "-c", killed, cwd=CHECKOUT, env=path)
     installing = "installing system packages: slurmd"
     assert done.stdout.splitlines() == [installing, "policy-rc.d", "policy-rc.d"], done.stderr
 
@@ -206,16 +182,10 @@ def test_services_start_again_after_a_killed_installation(tmp_path: Path, signal
 @pytest.mark.parametrize("name", ["with a blank", "it's"])
 def test_a_checkout_may_have_any_path(tmp_path: Path, name: str) -> None:
     checkout = str(tmp_path / name)
-    done = subprocess.run(
-        [BIN / "reframe", "-C", CHECKOUT / "reframe.yml", "--system", "vtorus:netns", "--show-config=environments"],
-        capture_output=True,
-        text=True,
-        env=environment(RAILYARD_CHECKOUT=checkout),
-        check=False,
-    )
-    assert (
-        f'"${{RAILYARD_CHECKOUT:-{checkout}}}/build/benchmarks-openmpi/bin:$PATH"'.replace('"', '\\"') in done.stdout
-    ), done.stdout
+    words = ["-C", CHECKOUT / "reframe.yml", "--system", "vtorus:netns", "--show-config=environments"]
+    done = ran(BIN / "reframe", *words, env=environment(RAILYARD_CHECKOUT=checkout))
+    path = f'"${{RAILYARD_CHECKOUT:-{checkout}}}/build/benchmarks-openmpi/bin:$PATH"'
+    assert path.replace('"', '\\"') in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize(
@@ -235,12 +205,11 @@ def test_variables_may_have_any_value(monkeypatch: pytest.MonkeyPatch, value: st
     assert partitions["docker"]["extras"]["image"] == partitions["slurm"]["extras"]["cluster"] == value
     monkeypatch.setattr(os, "getenv", {"RAILYARD_FAULTS": "x", "RAILYARD_CHECKOUT": "/checkout"}.get)
     plain = load_config(str(CHECKOUT / "reframe.yml"))
-    assert _lines(config) == _lines(plain)
-
-
-def _lines(config: Any) -> list[list[str]]:
-    """Return the lines that the partitions of a configuration add to job scripts."""
-    return [part.get("prepare_cmds", []) for system in config["systems"] for part in system["partitions"]]
+    own, others = (
+        [part.get("prepare_cmds", []) for system in one["systems"] for part in system["partitions"]]
+        for one in (config, plain)
+    )
+    assert own == others, "the lines that partitions add to job scripts"
 
 
 def test_a_user_without_a_home_has_a_cache_in_the_checkout() -> None:
@@ -270,6 +239,5 @@ def test_setup_compiles_changed_benchmarks_for_the_mpis_of_wheels_that_are_there
     for file in (f"build/mpis/bin/mpicc.{name}", f"build/benchmarks-{name}/bin/halo"):
         (tmp_path / file).parent.mkdir(parents=True)
         (tmp_path / file).touch()
-    words = ["make", "-n", "-W", "benchmarks/halo/halo.c", "set-up"]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=False)
+    done = ran("make", "-n", "-W", "benchmarks/halo/halo.c", "set-up", cwd=tmp_path)
     assert f"compiling the benchmarks with mpicc.{name}\n" in done.stdout.replace('"', ""), done.stderr

@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 import fnmatch
 import re
-import subprocess
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path, PurePath
 
-from support.commands import CHECKOUT
+from support.commands import CHECKOUT, tracked
 
 #: What looks like a signpost and is none, by a pattern of `PAGE: NAME`, and what it is.
 OTHER = {
@@ -31,17 +30,12 @@ OTHER = {
 }
 
 
-def listed(*patterns: str) -> list[str]:
-    command = ["git", "ls-files", *patterns]
-    return subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout.split()
-
-
-FOLDERS = {folder for name in listed() for folder in PurePath(name).parents}
-PATHS = {*listed(), *map(str, FOLDERS)}
+FOLDERS = {folder for name in tracked() for folder in PurePath(name).parents}
+PATHS = {*tracked(), *map(str, FOLDERS)}
 #: Code names what is near by its last parts.
 ENDS = {path.split("/", start)[-1] for path in PATHS for start in range(path.count("/") + 1)}
 MODULES: dict[str, list[Path]] = defaultdict(list)
-for path in listed("*.py"):
+for path in tracked("*.py"):
     module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     for start in range(module.count(".") + 1):
         MODULES[module.split(".", start)[-1]].append(CHECKOUT / path)
@@ -97,7 +91,7 @@ def signposts(page: str, text: str) -> Iterator[tuple[str, bool]]:
 
 
 def test_every_signpost_leads_somewhere() -> None:
-    pages = listed("*.py", "*.[ch]", "*.[ch]pp", "*.sh", "*.md", ".ci", "containers", "tools")
+    pages = tracked("*.py", "*.[ch]", "*.[ch]pp", "*.sh", "*.md", ".ci", "containers", "tools")
     texts = {page: (CHECKOUT / page).read_text() for page in pages}
     dead = [f"{page}: {name}" for page in pages for name, leads in signposts(page, texts[page]) if not leads]
     assert [line for line in dead if not any(re.search(pattern, line) for pattern in OTHER)] == []

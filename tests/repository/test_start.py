@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
-from support.commands import CHECKOUT
+from support.commands import CHECKOUT, ran
 
 from railyard.cli import COMMANDS, IN_JOB_SCRIPTS, cli
 from railyard.torus.engines import docker_engine
@@ -32,14 +31,14 @@ LIGHT = {
 def loaded(*modules: str) -> set[str]:
     """Return the names of the packages, and of railyard's rooms, that a new Python has after some imports."""
     code = f"import sys, {','.join(modules)}; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True, timeout=120
-    )
-    return _packages(done.stdout)
+    return packages(code)
 
 
-def _packages(modules: str) -> set[str]:
-    parts = [name.split(".") for name in modules.split()]
+def packages(code: str) -> set[str]:
+    """Return the packages, and the rooms of railyard, whose modules are in the last line that a program prints."""
+    done = ran(sys.executable, "-c", code, cwd=CHECKOUT)
+    assert done.returncode == 0, done.stderr
+    parts = [name.split(".") for name in done.stdout.splitlines()[-1].split()]
     return {".".join(name[: 2 if name[0] == "railyard" else 1]) for name in parts}
 
 
@@ -57,10 +56,8 @@ def test_the_list_of_commands_loads_none_and_cuts_no_line() -> None:
     lines = {name for name, (_, line) in COMMANDS.items() if re.search(rf"^  {name} +{re.escape(line)}$", listed, re.M)}
     assert lines == COMMANDS.keys() - IN_JOB_SCRIPTS
     code = "import sys; from railyard.cli import cli; cli(['--help'], standalone_mode=False); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True)
-    assert _packages(done.stdout.splitlines()[-1]).isdisjoint(
-        HEAVY | {"railyard.analysis", "railyard.placements", "yaml", "orjson", "jsonschema_rs"}
-    )
+    absent = HEAVY | {"railyard.analysis", "railyard.placements", "yaml", "orjson", "jsonschema_rs"}
+    assert packages(code).isdisjoint(absent)
 
 
 def test_packages_that_few_users_need_may_be_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from support.commands import CHECKOUT
+from support.commands import CHECKOUT, program, ran
 
 
 def test_with_docker_removes_the_control_groups_of_its_own_engine_and_no_others(tmp_path: Path) -> None:
@@ -23,22 +23,18 @@ def test_with_docker_removes_the_control_groups_of_its_own_engine_and_no_others(
 
 def test_clean_root_takes_a_relative_folder_and_a_half_made_root_is_made_anew(tmp_path: Path) -> None:
     """useradd takes absolute paths alone, and the last step that create does is the one that tells a whole root."""
-    programs = tmp_path / "bin"
-    programs.mkdir()
     for name, script in {
         "apt-get": "echo http://debian.invalid/debian",
         "debootstrap": 'mkdir -p "$4/etc/ssl/certs" "$4/etc/sudoers.d"; touch "$4/etc/os-release"; echo made >&2',
         "useradd": 'echo "$2" >"$2/etc/passwd"',
         "cp": ":",
     }.items():
-        (programs / name).write_text(f"#!/bin/sh\n{script}\n")
-        (programs / name).chmod(0o755)
+        program(tmp_path / "bin", name, script)
     root = tmp_path / "roots/trixie"
 
     def create() -> subprocess.CompletedProcess[str]:
         words = [str(CHECKOUT / "tools/clean-root"), "create", "trixie", "roots/trixie"]
-        path = {"PATH": f"{programs}:/usr/bin:/bin"}
-        return subprocess.run(words, cwd=tmp_path, env=path, capture_output=True, text=True, check=False)
+        return ran(*words, cwd=tmp_path, env={"PATH": f"{tmp_path}/bin:/usr/bin:/bin"})
 
     done = create()
     assert done.returncode == 0, done.stderr

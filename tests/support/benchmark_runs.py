@@ -76,14 +76,8 @@ class Outcome:
 
 
 def mpirun(*command: str | Path, env: dict[str, str] | None = None) -> Outcome:
-    done = subprocess.run(
-        [*MPIRUN, *map(str, command)],
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        env=ENVIRONMENT | (env or {}),
-        check=False,
-    )
+    words, variables = [*MPIRUN, *map(str, command)], ENVIRONMENT | (env or {})
+    done = subprocess.run(words, capture_output=True, text=True, timeout=DEADLINE_S, env=variables, check=False)
     said = [line for line in done.stderr.splitlines(keepends=True) if not line.startswith(LIBEVENT)]
     return Outcome(status=done.returncode, out=done.stdout, err="".join(said))
 
@@ -114,11 +108,8 @@ def samples_of(read: dict[str, Any], **labels: object) -> dict[str, list[float]]
 
 def series_of(read: dict[str, Any], fom: str, **labels: object) -> list[dict[str, Any]]:
     """Return the labels of each series of a figure that has these."""
-    return [
-        series["labels"]
-        for series in read["series"]
-        if series["fom"] == fom and labels.items() <= series["labels"].items()
-    ]
+    of_figure = [series["labels"] for series in read["series"] if series["fom"] == fom]
+    return [own for own in of_figure if labels.items() <= own.items()]
 
 
 def pairs_of(read: dict[str, Any], fom: str = "pair_latency_us", **labels: object) -> list[tuple[int, int]]:
@@ -128,22 +119,14 @@ def pairs_of(read: dict[str, Any], fom: str = "pair_latency_us", **labels: objec
 
 def assert_refused(outcome: Outcome, program: str, *parts: str) -> None:
     """Exit status 2, nothing on stdout, and one line of the program that has all the parts."""
-    assert outcome.status == 2, outcome
-    assert outcome.out == ""
-    assert len(outcome.error_lines) == 1, outcome.err
-    assert outcome.err.startswith(f"{program}: ")
-    for part in parts:
-        assert part in outcome.err
+    assert (outcome.status, outcome.out, len(outcome.error_lines)) == (2, "", 1), outcome
+    assert outcome.err.startswith(f"{program}: ") and all(part in outcome.err for part in parts), outcome.err
 
 
 def assert_data_wrong(outcome: Outcome, output: Path, *parts: str) -> None:
     """Exit status 1, one line, no number printed, no document."""
-    assert outcome.status == 1, outcome
-    assert len(outcome.error_lines) == 1, outcome.err
-    for part in parts:
-        assert part in outcome.err
-    assert outcome.out == ""
-    assert not output.exists()
+    assert (outcome.status, outcome.out, len(outcome.error_lines)) == (1, "", 1), outcome
+    assert all(part in outcome.err for part in parts) and not output.exists(), outcome.err
 
 
 def preload(library: Path, program: Path) -> list[str | Path]:

@@ -45,11 +45,17 @@ def variables(*names: str) -> dict[str, str]:
 
 
 def executable(path: Path, text: str) -> Path:
-    """Write a script that can be run, in a folder that is made; return its path."""
+    """Write a script that can be run, in a folder that is made and in place of a link; return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
     path.write_text(text)
     path.chmod(0o755)
     return path
+
+
+def program(folder: Path, name: str, text: str) -> Path:
+    """Write a script of the shell, in a folder that is made; return its path."""
+    return executable(folder / name, f"#!/bin/sh\n{text}\n")
 
 
 def ran(
@@ -79,6 +85,13 @@ def in_checkout(
 ) -> subprocess.CompletedProcess[str]:
     """Return the output and status of a command in the checkout or `cwd`; `changes` are those of the environment."""
     return ran(*words, cwd=cwd, env=environment(**changes))
+
+
+def tracked(*patterns: str) -> list[str]:
+    """Return the paths of the files in git, from the checkout; with patterns, of those that match one."""
+    done = ran("git", "ls-files", *patterns, cwd=CHECKOUT)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
 
 
 def refused(done: subprocess.CompletedProcess[str], *words: str) -> None:

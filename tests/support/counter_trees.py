@@ -32,8 +32,7 @@ def write(path: Path, text: str | int) -> None:
 
 def net_device(root: Path, device: str, values: Mapping[str, int]) -> None:
     """`/sys/class/net/DEVICE/statistics` with all six counters of linux-net; those not given are 0."""
-    names = ("rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "rx_dropped", "tx_dropped")
-    for name in names:
+    for name in ("rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "rx_dropped", "tx_dropped"):
         write(root / f"sys/class/net/{device}/statistics/{name}", values.get(name, 0))
 
 
@@ -86,8 +85,7 @@ def bonding_masters(root: Path) -> None:
 
 
 def cxi_adapter(root: Path, device: str, values: Mapping[str, int]) -> None:
-    names = ("hni_sts_rx_ok_octets", "hni_sts_tx_ok_octets", "hni_rx_paused_0", "hni_tx_paused_0")
-    for name in names:
+    for name in ("hni_sts_rx_ok_octets", "hni_sts_tx_ok_octets", "hni_rx_paused_0", "hni_tx_paused_0"):
         value = f"{values.get(name, 0)}@1700000000.123456789"
         write(root / f"sys/class/cxi/{device}/device/telemetry/{name}", value)
 
@@ -98,17 +96,12 @@ def interconnect(geminis: Mapping[str, tuple[int, int, int]]) -> str:
     for name, at in geminis.items():
         for tile, direction in enumerate(TILES):
             if direction != "HH":
-                lines.append(_tile(name, at, tile, direction))
+                to, dimension = list(at), "XYZ".index(direction[0])
+                to[dimension] = (to[dimension] + (1 if direction[1] == "+" else -1)) % EXTENTS[dimension]
+                source = f"{name}l{tile // 8}{tile % 8}[({at[0]},{at[1]},{at[2]})]"
+                target = f"c9-9c9s9g9l{tile // 8}{tile % 8}[({to[0]},{to[1]},{to[2]})]"
+                lines.append(f"{source} {direction} -> {target} LinkType: {TYPES[direction]}\n")
     return "".join(lines)
-
-
-def _tile(name: str, at: tuple[int, int, int], tile: int, direction: str) -> str:
-    to = list(at)
-    dimension = "XYZ".index(direction[0])
-    to[dimension] = (to[dimension] + (1 if direction[1] == "+" else -1)) % EXTENTS[dimension]
-    source = f"{name}l{tile // 8}{tile % 8}[({at[0]},{at[1]},{at[2]})]"
-    target = f"c9-9c9s9g9l{tile // 8}{tile % 8}[({to[0]},{to[1]},{to[2]})]"
-    return f"{source} {direction} -> {target} LinkType: {TYPES[direction]}\n"
 
 
 def gpcd(links: Mapping[str, Sequence[int]]) -> str:

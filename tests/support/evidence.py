@@ -173,7 +173,8 @@ def good(
                     network,
                     placed,
                     policy,
-                    is_counted=_is_counted(origin, asked),
+                    # on a real machine only for a policy that must be proved
+                    is_counted=origin in {"emulated", "simulated"} or (origin == "measured" and len(asked) > 1),
                     granted=granted.nodes if origin == "emulated" else None,
                 ),
             )
@@ -186,6 +187,7 @@ def good(
         digests = {str(case["benchmark"]): HALO_SHA256, "libmpi.so.40": "a1" * 32}
         name = system or {"emulated": "vtorus", "measured": "cluster"}.get(origin, "simtorus")
         made = synthetic.provenance(torus=TORI[origin])
+        described = {"described": len(granted.nodes), "kinds": 1, "boots": len(granted.nodes)}
         return assemble(
             case=case,
             system={"name": name, "partition": "netns", "environment": "openmpi"},
@@ -194,7 +196,7 @@ def good(
                 **made,
                 "railyard": {**made["railyard"], **code},
                 "reframe": {"version": "4.10.4", "session": session, "check": check},
-                **({"nodes": _described(len(granted.nodes))} if origin == "measured" else {}),
+                **({"nodes": described} if origin == "measured" else {}),
             },
             launches=runs,
             created=created,
@@ -239,16 +241,6 @@ def on_a_torus() -> Record:
     )
 
 
-def _described(count: int) -> dict[str, int]:
-    """Return `provenance.nodes` of real nodes: each described itself and has a kernel of its own."""
-    return {"described": count, "kinds": 1, "boots": count}
-
-
-def _is_counted(origin: str, nic_policies: Sequence[str]) -> bool:
-    """Whether the NICs were counted; on a real machine here only for a policy that must be proved."""
-    return origin in {"emulated", "simulated"} or (origin == "measured" and len(nic_policies) > 1)
-
-
 def _time(time: datetime) -> str:
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
@@ -271,14 +263,10 @@ def _command(case: Mapping[str, Any], combination: tuple[str, str, str], placed:
     return rendered.command([benchmark, *options, "--json", f"launch-{index:03d}.json"])
 
 
-def _ranks(case: Mapping[str, Any]) -> int:
-    return math.prod(case["grid"])
-
-
 def _document(case: Mapping[str, Any], placed: Placement, series: list[dict[str, Any]]) -> dict[str, Any]:
     document = synthetic.benchmark_document(case, series)
-    document["ranks"] = document["ranks"][: _ranks(case)]
-    document["mpi"]["ranks"] = _ranks(case)
+    document["mpi"]["ranks"] = math.prod(case["grid"])
+    document["ranks"] = document["ranks"][: document["mpi"]["ranks"]]
     for rank, node in zip(document["ranks"], placed.nodes, strict=True):
         rank["host"] = node.name
     return document
@@ -290,14 +278,11 @@ def _series(chance: random.Random, speed: float, *, computed: bool) -> list[dict
     else:
         launch = 1 + chance.gauss(0, 0.006)
         times = [9200.0 / speed * launch * (1 + abs(chance.gauss(0, 0.015))) for _ in range(REPEATS)]
-    return [
-        {"fom": "iteration_us", "labels": {}, "samples": times},
-        {"fom": "exchange_us", "labels": {}, "samples": [0.82 * each for each in times]},
-        {"fom": "bandwidth_gbyte_s", "labels": {}, "samples": [FACES_BYTES / each / 1e3 for each in times]},
-        {"fom": "pack_us", "labels": {}, "samples": [0.11 * each for each in times]},
-        {"fom": "unpack_us", "labels": {}, "samples": [0.09 * each for each in times]},
-        {"fom": "wait_us", "labels": {}, "samples": [0.7 * each for each in times]},
-    ]
+    samples = {"iteration_us": times, "exchange_us": [0.82 * each for each in times]}
+    samples["bandwidth_gbyte_s"] = [FACES_BYTES / each / 1e3 for each in times]
+    for fom, share in (("pack_us", 0.11), ("unpack_us", 0.09), ("wait_us", 0.7)):
+        samples[fom] = [share * each for each in times]
+    return [{"fom": fom, "labels": {}, "samples": own} for fom, own in samples.items()]
 
 
 def _modelled(network: Topology, placed: Placement) -> list[dict[str, Any]]:

@@ -95,21 +95,16 @@ def serve(connection: socket.socket) -> dict[str, Any] | None:
         connection.send(str(os.waitstatus_to_exitcode(status)).encode())
 
 
-def command(request: dict[str, Any]) -> None:
-    """Do what the script `railyard` does, as the process that the request describes."""
+def status_of(request: dict[str, Any]) -> int:
+    """Do what the script `railyard` does, as the process that the request describes; return its exit status."""
     from railyard.cli import main
 
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(request["folder"])
     sys.argv = ["railyard", *request["words"]]
-    main()
-
-
-def status_of(request: dict[str, Any]) -> int:
-    """Do what a request says; return its exit status."""
     try:
-        command(request)
+        main()
     except SystemExit as ended:
         if isinstance(ended.code, str):
             print(ended.code, file=sys.stderr)

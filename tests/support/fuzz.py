@@ -34,34 +34,10 @@ from support.inputs import texts
 
 #: What no honest file has in most places.
 VALUES: tuple[Any, ...] = (
-    None,
-    True,
-    0,
-    -1,
-    7,
-    1 << 40,
-    10**30,
-    1e308,
-    -1e-300,
-    0.5,
-    "",
-    "x",
-    "\u202e",
-    "\x1b[2J",
-    "../../etc/passwd",
-    "a" * 500,
-    "9" * 400,
-    "2026-13-45T99:99:99Z",
-    "nic-99999999999999",
-    "random:99999999999999999999",
-    "blocks:0x0x0",
-    "blocks:999999999x1x1",
-    [],
-    {},
-    [[]],
-    [0, 0, 0],
-    [1 << 20, 1 << 20],
-    {"a": {"b": [1]}},
+    *(None, True, 0, -1, 7, 1 << 40, 10**30, 1e308, -1e-300, 0.5),
+    *("", "x", "\u202e", "\x1b[2J", "../../etc/passwd", "a" * 500, "9" * 400, "2026-13-45T99:99:99Z"),
+    *("nic-99999999999999", "random:99999999999999999999", "blocks:0x0x0", "blocks:999999999x1x1"),
+    *([], {}, [[]], [0, 0, 0], [1 << 20, 1 << 20], {"a": {"b": [1]}}),
 )
 #: How long reading one input may take, in seconds of processor.
 MOST_S = 2.0
@@ -97,15 +73,10 @@ def fuzzed(kind: str, seed: int) -> Outcome:
 
 def _spots(part: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
     """Return the place of every value of a document."""
-    inner: list[tuple[str | int, Any]] = []
-    if isinstance(part, dict):
-        inner = list(part.items())
-    elif isinstance(part, list):
-        inner = list(enumerate(part))
-    found = [(*path, key) for key, _ in inner]
-    for key, value in inner:
-        found += _spots(value, (*path, key))
-    return found
+    if not isinstance(part, dict | list):
+        return []
+    inner = list(part.items() if isinstance(part, dict) else enumerate(part))
+    return [(*path, key) for key, _ in inner] + [at for key, value in inner for at in _spots(value, (*path, key))]
 
 
 def changed(document: Any, chance: random.Random) -> Any:
@@ -158,12 +129,6 @@ def _record_text(chance: random.Random) -> bytes:
         return json.dumps(document).encode("utf-8", errors="surrogatepass")
 
 
-def _record(chance: random.Random, folder: Path) -> Path:
-    path = folder / "record.json"
-    path.write_bytes(_record_text(chance))
-    return path
-
-
 def _read_record(path: Path) -> bool:
     read = record.load(path)
     faults = rules.faults(read, path.read_bytes())
@@ -188,17 +153,13 @@ def _bag(chance: random.Random, folder: Path) -> Path:
         chosen.write_bytes(_record_text(chance))
     else:
         chosen.write_bytes(_torn(chosen.read_bytes(), chance))
-    if chance.random() < 0.7 and chosen.is_relative_to(path / "data"):
-        _sum_again(path)
-    return path
-
-
-def _sum_again(path: Path) -> None:
-    """Write the bag's sums so that they fit its files."""
+    if chance.random() > 0.7 or not chosen.is_relative_to(path / "data"):
+        return path
     contents = {each.relative_to(path).as_posix(): each.read_bytes() for each in (path / "data").rglob("*.json")}
     (path / "manifest-sha256.txt").write_text(bag._sums(contents), encoding="utf-8")
     tags = {name: (path / name).read_bytes() for name in bag.TAGS}
     (path / "tagmanifest-sha256.txt").write_text(bag._sums(tags), encoding="utf-8")
+    return path
 
 
 def _read_bag(path: Path) -> bool:
@@ -225,12 +186,6 @@ def _yaml(chance: random.Random, text: str) -> bytes:
     return yaml.safe_dump(document, allow_unicode=True).encode("utf-8", errors="surrogatepass")
 
 
-def _topology(chance: random.Random, folder: Path) -> Path:
-    path = folder / "topology.yml"
-    path.write_bytes(_yaml(chance, chance.choice(_topologies())))
-    return path
-
-
 def _read_topology(path: Path) -> bool:
     found = catalog.load(str(path))
     return found.sha256 != "" and len(found.nodes) > 0
@@ -245,14 +200,15 @@ def _request_text() -> str:
     return yaml.safe_dump(document)
 
 
-def _request(chance: random.Random, folder: Path) -> Path:
-    path = folder / "tender.yml"
-    path.write_bytes(_yaml(chance, _request_text()))
-    return path
+def _file(name: str, draw: Callable[[random.Random], bytes]) -> Callable[[random.Random, Path], Path]:
+    """Return a function that writes what is drawn into a file of this name."""
 
+    def write(chance: random.Random, folder: Path) -> Path:
+        path = folder / name
+        path.write_bytes(draw(chance))
+        return path
 
-def _read_request(path: Path) -> bool:
-    return bool(request.load(path).cases)
+    return write
 
 
 def _text(chance: random.Random, folder: Path, readers: Mapping[str, texts.Reader]) -> Path:
@@ -274,9 +230,12 @@ def _read_text(path: Path) -> bool:
 #: Kind -> who draws an input and writes it, and who reads it.
 KINDS: Mapping[str, tuple[Callable[[random.Random, Path], Path], Callable[[Path], bool]]] = {
     "bag": (_bag, _read_bag),
-    "record": (_record, _read_record),
-    "topology": (_topology, _read_topology),
-    "tender": (_request, _read_request),
+    "record": (_file("record.json", _record_text), _read_record),
+    "topology": (_file("topology.yml", lambda chance: _yaml(chance, chance.choice(_topologies()))), _read_topology),
+    "tender": (
+        _file("tender.yml", lambda chance: _yaml(chance, _request_text())),
+        lambda path: bool(request.load(path).cases),
+    ),
     "site": (functools.partial(_text, readers=texts.SITES), _read_text),
     "output": (functools.partial(_text, readers=texts.OUTPUTS), _read_text),
 }

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from support.counter_trees import write
+
 
 class Device(NamedTuple):
     """A device: its PCI address, its NUMA domain, and the bridge that it is behind."""
@@ -23,11 +25,6 @@ class Machine(NamedTuple):
     vendor: str
     gpus: tuple[Device, ...]
     nics: Mapping[str, Device]
-
-
-def write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"{text}\n")
 
 
 def add_device(root: Path, device: Device, files: Mapping[str, str]) -> Path:

@@ -10,11 +10,10 @@ import functools
 import itertools
 import re
 import shlex
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from railyard.base.checkout import CHECKOUT
+from support.commands import CHECKOUT, tracked
 
 #: Programs whose lines in a block are commands, wherever they are installed.
 PROGRAMS = "railyard|reframe|make|mpirun|git|cmake|python|docker|env|unshare|bash|eval"
@@ -60,10 +59,7 @@ def _simple(words: list[str]) -> list[str]:
 @functools.cache
 def pages() -> list[str]:
     """Return the paths of all pages with commands; the changelog tells of the past."""
-    listed = subprocess.run(
-        ["git", "ls-files", "*.md"], capture_output=True, text=True, check=True, cwd=CHECKOUT
-    ).stdout
-    return [page for page in listed.split() if page != "CHANGELOG.md" and lines(page)]
+    return [page for page in tracked("*.md") if page != "CHANGELOG.md" and lines(page)]
 
 
 @functools.cache

@@ -38,7 +38,7 @@ LONG = (
     "tests/torus/test_fidelity.py",
     "tests/torus/test_flies_torus.py",
     "tests/benchmarks/test_benchmarks.py",
-    "tests/torus/test_nic_jobs.py",
+    "tests/torus/slurm/test_srun.py",
     "tests/benchmarks/test_hops.py",
     "tests/torus/test_mpis_torus.py",
 )

@@ -192,6 +192,12 @@ def halo(speed: Mapping[str, float] | None = None, *, seed: int = 1, launches: i
     return job(made, halo_series(speed), seed=seed, **changes)
 
 
+def small(**changes: Any) -> Record:
+    """A job of a single launch on two nodes."""
+    made = case(extents=[2, 1, 1], launches_per_combination=1, placements=["plain"])
+    return job(made, halo_series({"plain": 1.0}), **changes)
+
+
 def not_measured(reason: str) -> Record:
     """A job that ended before its first launch."""
     document = json.loads(record.text(halo(launches=1, origin="measured", torus=None)))

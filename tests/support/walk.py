@@ -15,7 +15,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from support.commands import CHECKOUT
+from support.commands import CHECKOUT, executable, program
 
 #: The pretended site: its module of Open MPI hides the other MPI and sets what this Slurm needs (docs/torus.md).
 SITE = """\
@@ -41,10 +41,8 @@ def commands(page: Path) -> list[str]:
 def script(pages: Sequence[Path], folder: Path, name: str) -> str:
     """Return the pages' commands as a script that a person's shell in a folder would run; `name` is the machine's."""
     hidden = folder / "hidden"
-    hidden.mkdir()
     for other in ("mpicc.mpich", "mpichversion"):
-        (hidden / other).write_text("#!/bin/sh\nexit 1\n")
-        (hidden / other).chmod(0o755)
+        program(hidden, other, "exit 1")
     head = SITE.format(checkout=CHECKOUT, hidden=hidden, python=sys.executable, tests=CHECKOUT / "tests", folder=folder)
     typed = []
     for command in itertools.chain.from_iterable(map(commands, pages)):
@@ -62,11 +60,9 @@ def hand_over(clone: Path | None = None) -> None:
     (packages,) = environment.glob("lib/python3.*/site-packages")
     theirs = next((CHECKOUT / ".venv").glob("lib/python3.*/site-packages"))
     (packages / "handed-over.pth").write_text(f"{clone}\n{theirs}\n")
-    for program in ("railyard", "reframe"):
-        lines = (CHECKOUT / ".venv/bin" / program).read_text().splitlines()
-        path = environment / "bin" / program
-        path.write_text("\n".join([f"#!{environment}/bin/python", *lines[1:]]) + "\n")
-        path.chmod(0o755)
+    for name in ("railyard", "reframe"):
+        lines = (CHECKOUT / ".venv/bin" / name).read_text().splitlines()
+        executable(environment / "bin" / name, "\n".join([f"#!{environment}/bin/python", *lines[1:]]) + "\n")
     for built in ("bin", "lib", "stamps", "benchmarks-openmpi", "benchmarks-mpich", "benchmarks-simgrid"):
         if (CHECKOUT / "build" / built).is_dir():
             shutil.copytree(CHECKOUT / "build" / built, clone / "build" / built, copy_function=shutil.copy)

@@ -89,21 +89,27 @@ def measure(console: Console, arguments: argparse.Namespace) -> list[dict[str, A
     FOLDER.mkdir(parents=True)
     steps = _Steps(console)
     stage = _dry_run(steps, machine)
-    archive = FOLDER / "archive"
-    names = FOLDER / "nodes.txt"
+    archive, names = FOLDER / "archive", FOLDER / "nodes.txt"
     names.write_text("".join(f"n{number}\n" for number in range(machine.nodes)))
-    steps.run("granted", [*_railyard(), "granted", str(stage)], RAILYARD_NODES=str(names))
+    steps.railyard("granted", "granted", stage, RAILYARD_NODES=str(names))
     for number in range(2):
         _made_up(stage, machine, seed=number)
-        steps.run(f"record {number}", [*_railyard(), "recover", str(stage)])
-        _note_size(steps, archive)
+        steps.railyard(f"record {number}", "recover", stage)
+        newest = max(archive.glob("machine/*.json*"), key=lambda path: path.stat().st_mtime_ns)
+        steps.rows[-1]["record_bytes"] = newest.stat().st_size
     # It may fail in a checkout with changes, which is a fault of every record made there.
-    steps.run("strict check", [*_railyard(), "results", "check", "--strict", str(archive)], may_fail=True)
-    steps.run("list", [*_railyard(), "results", "list", "--archive", str(archive)])
-    steps.run("report", [*_railyard(), "report", str(archive), "-o", str(FOLDER / "report.html")])
-    records = sorted(map(str, archive.glob("machine/*.json*")))
-    steps.run("compare", [*_railyard(), "compare", *records])
-    _print(console, machine, steps.rows)
+    steps.railyard("strict check", "results", "check", "--strict", archive, may_fail=True)
+    steps.railyard("list", "results", "list", "--archive", archive)
+    steps.railyard("report", "report", archive, "-o", FOLDER / "report.html")
+    steps.railyard("compare", "compare", *sorted(archive.glob("machine/*.json*")))
+    sizes = f"{machine.nodes:,} nodes x {machine.ranks_per_node} ranks x {machine.nics} NICs"
+    title = f"{sizes}, {machine.launches} launches"
+    table = Table("step", "wall s", "CPU s", "MiB", "written", title=title)
+    for row in steps.rows:
+        written = row.get("script_bytes") or row.get("record_bytes")
+        figures = (f"{row[name]:,}" for name in ("seconds", "cpu_s", "memory_mib"))
+        table.add_row(row["step"], *figures, f"{written:,} B" if written else "")
+    console.print(table)
     return steps.rows
 
 
@@ -113,6 +119,10 @@ class _Steps:
     def __init__(self, console: Console) -> None:
         self.rows: list[dict[str, Any]] = []
         self._console = console
+
+    def railyard(self, name: str, *words: object, may_fail: bool = False, **environment: str) -> None:
+        """Run `railyard` as `run` does."""
+        self.run(name, [str(BIN / "railyard"), *map(str, words)], may_fail=may_fail, **environment)
 
     def run(self, name: str, command: Sequence[str], *, may_fail: bool = False, **environment: str) -> None:
         """Run a command; its output is kept in a file beside the others."""
@@ -134,10 +144,6 @@ class _Steps:
         }
         self._console.print(f"{name}: {row['seconds']} s, {row['memory_mib']} MiB")
         self.rows.append(row)
-
-
-def _railyard() -> list[str]:
-    return [str(BIN / "railyard")]
 
 
 def _dry_run(steps: _Steps, machine: Machine) -> Path:
@@ -163,13 +169,12 @@ def _dry_run(steps: _Steps, machine: Machine) -> Path:
 
 def _made_up(stage: Path, machine: Machine, *, seed: int) -> None:
     """Write what a job's launches would leave."""
-    job = json.loads((stage / "job.json").read_text())
-    placed = json.loads((stage / "placed.json").read_text())
+    job, placed = (json.loads((stage / name).read_text()) for name in ("job.json", "placed.json"))
     placed |= {"described": machine.nodes, "kinds": 1, "boots": machine.nodes}
     (stage / "placed.json").write_text(json.dumps(placed))
     chance = random.Random(seed)
-    (stage / "recorded").unlink(missing_ok=True)
-    (stage / "ended.json").unlink(missing_ok=True)
+    for name in ("recorded", "ended.json"):
+        (stage / name).unlink(missing_ok=True)
     now = time.time() - 3600
     (stage / "boot.begun").write_text("0f0f\n")
     (stage / "code.begun").write_text(f"{'ab' * 32}  /opt/bin/halo\n")
@@ -178,24 +183,23 @@ def _made_up(stage: Path, machine: Machine, *, seed: int) -> None:
     job |= {"id": f"{seed:032x}", "written": {**job["written"], "time": written}}
     job["reframe"]["session"] = f"{written}-1"
     (stage / "job.json").write_text(json.dumps(job))
-    layouts = {name: _ranks_of(hosts) for name, hosts in placed["hosts"].items()}
+    layouts: dict[str, dict[str, list[int]]] = {name: {} for name in placed["hosts"]}
+    for name, hosts in placed["hosts"].items():
+        for rank, host in enumerate(hosts):
+            layouts[name].setdefault(host, []).append(rank)
     for launch in job["launches"]:
         stem = f"launch-{launch['index']:03d}"
         begun = now + 20 * launch["index"]
         (stage / f"{stem}.begun").write_text(f"{begun} {1000 + 20 * launch['index']}\n")
         (stage / f"{stem}.ended").write_text(f"0 {begun + 15} {1015 + 20 * launch['index']}\n")
-        (stage / f"{stem}.out").touch()
-        (stage / f"{stem}.err").touch()
-        document = _output(job["spec"], layouts[launch["placement"]], machine, chance)
-        (stage / f"{stem}.json").write_text(json.dumps(document))
-        (stage / f"{stem}.nics").write_text(json.dumps(_counted(machine, chance)))
-
-
-def _ranks_of(hosts: Sequence[str]) -> dict[str, list[int]]:
-    ranks: dict[str, list[int]] = {}
-    for rank, host in enumerate(hosts):
-        ranks.setdefault(host, []).append(rank)
-    return ranks
+        output = json.dumps(_output(job["spec"], layouts[launch["placement"]], machine, chance))
+        for ending, text in {
+            "out": "",
+            "err": "",
+            "json": output,
+            "nics": json.dumps(_counted(machine, chance)),
+        }.items():
+            (stage / f"{stem}.{ending}").write_text(text)
 
 
 def _output(
@@ -287,20 +291,3 @@ def _counted(machine: Machine, chance: random.Random) -> dict[str, Any]:
             ],
         },
     }
-
-
-def _note_size(steps: _Steps, archive: Path) -> None:
-    """Add the size of the youngest record to the step that made it."""
-    newest = max(archive.glob("machine/*.json*"), key=lambda path: path.stat().st_mtime_ns)
-    steps.rows[-1]["record_bytes"] = newest.stat().st_size
-
-
-def _print(console: Console, machine: Machine, rows: Sequence[Mapping[str, Any]]) -> None:
-    sizes = f"{machine.nodes:,} nodes x {machine.ranks_per_node} ranks x {machine.nics} NICs"
-    title = f"{sizes}, {machine.launches} launches"
-    table = Table("step", "wall s", "CPU s", "MiB", "written", title=title)
-    for row in rows:
-        written = row.get("script_bytes") or row.get("record_bytes")
-        figures = (f"{row[name]:,}" for name in ("seconds", "cpu_s", "memory_mib"))
-        table.add_row(row["step"], *figures, f"{written:,} B" if written else "")
-    console.print(table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import random
@@ -49,22 +50,15 @@ def pairs(created: str = "2026-12-01T00:00:00Z") -> record.Record:
     case["topology"]["sha256"] = catalog.load("gemini-4x4x4").sha256
 
     def series(chance: random.Random, placement: str, policy: str) -> list[dict[str, Any]]:
-        return [
-            {
-                "fom": "pair_bandwidth_gbyte_s",
-                "labels": {"size_bytes": 8, "from": source, "to": target},
-                "samples": [rate],
-            }
-            for source, target, rate in (("n0-0-0", "n0-0-1", 1.5), ("n0-0-0", "n1-0-0", 0.5))
-        ]
+        rates = {"n0-0-1": 1.5, "n1-0-0": 0.5}
+        labels = {target: {"size_bytes": 8, "from": "n0-0-0", "to": target} for target in rates}
+        return [{"fom": "pair_bandwidth_gbyte_s", "labels": labels[to], "samples": [rates[to]]} for to in rates]
 
     def fails(launch: Any, document: dict[str, Any]) -> Any:
         if launch.index:
             return launch
         launch.output.unlink(missing_ok=True)
-        return type(launch)(
-            **{**{name: getattr(launch, name) for name in launch.__slots__}, "exit_status": 1, "output": None}
-        )
+        return dataclasses.replace(launch, exit_status=1, output=None)
 
     return synthetic.job(case, series, change=fails)
 

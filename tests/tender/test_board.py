@@ -7,6 +7,7 @@ import itertools
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 from support.records import figures
@@ -39,29 +40,28 @@ def line(bidder: str, value: float | None, cases: tuple[str, ...]) -> Line:
     )
 
 
+def page_of(*lines: Line, **changes: Any) -> str:
+    """The page of an evaluation of some bids, of a tender without cases."""
+    wanted = Tender(title="Interconnect of the new machine", challenge="12345678", origins=(), cases=())
+    made = {"tender": wanted, "sentence": "swift Ltd is best.", "flips": [], **changes}
+    return board.page(Evaluation(lines=lines, **made))
+
+
 @pytest.fixture(scope="module", params=[1, 40], ids=["one case", "40 cases"])
 def page(request: pytest.FixtureRequest) -> str:
     names = tuple(f"case {number} of {request.param}" for number in range(request.param))
-    wanted = Tender(
-        title="Interconnect of the new machine",
-        challenge="12345678",
-        origins=(),
-        cases=tuple(
-            Case(name=name, check="c", nodes=1, placement="plain", fom=figures.fom("a_s"), reference=1)
-            for name in names
-        ),
-        presets=(presets.load("jupiter"),),
-    )
+    of_case: dict[str, Any] = {
+        "check": "c",
+        "nodes": 1,
+        "placement": "plain",
+        "fom": figures.fom("a_s"),
+        "reference": 1,
+    }
+    cases = tuple(Case(name=name, **of_case) for name in names)
+    preset = presets.load("jupiter")
+    wanted = Tender(title="Interconnect", challenge="12345678", origins=(), cases=cases, presets=(preset,))
     lines = [line("swift Ltd", 1.3, names), line(LONG, 1.1, names), line("careless", None, names)]
-    return board.page(
-        Evaluation(
-            tender=wanted,
-            lines=lines,
-            sentence="swift Ltd is best.",
-            flips=["a & b"],
-            trust=[("luck", "The best of 10 gains 0.3 %.")],
-        )
-    )
+    return page_of(*lines, tender=wanted, flips=["a & b"], trust=[("luck", "The best of 10 gains 0.3 %.")])
 
 
 class Tags(HTMLParser):
@@ -155,22 +155,17 @@ def test_colours_have_the_contrast_that_wcag_asks_for() -> None:
 
 def contrast(one: str, other: str) -> float:
     """The ratio of WCAG 2: relative luminances plus 0.05."""
-    high, low = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
+    light = []
+    for colour in (one, other):
+        digits = colour if len(colour) == 6 else "".join(2 * each for each in colour)
+        parts = [int(digits[place : place + 2], 16) / 255 for place in (0, 2, 4)]
+        red, green, blue = (p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+        light.append(0.2126 * red + 0.7152 * green + 0.0722 * blue)
+    return (max(light) + 0.05) / (min(light) + 0.05)
 
 
-def _luminance(colour: str) -> float:
-    digits = colour if len(colour) == 6 else "".join(2 * each for each in colour)
-    parts = [int(digits[place : place + 2], 16) / 255 for place in (0, 2, 4)]
-    red, green, blue = (p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def test_what_is_taken_on_trust_stands_in_the_evidence(page: str) -> None:
+def test_the_evidence_has_what_is_taken_on_trust_and_verdicts_are_words(page: str) -> None:
     assert '<th scope="row">luck</th><td>The best of 10 gains 0.3 %.</td>' in page[page.index('id="evidence"') :]
-
-
-def test_a_verdict_is_a_word_and_not_a_colour_alone(page: str) -> None:
     assert '<strong class="bad">not met</strong>' in page and '<span class="good">met</span>' in page
     assert "and 2 more" in page, "seven faults are shortened to five"
 
@@ -179,8 +174,7 @@ def test_the_first_screen_names_the_first_broken_rule_in_whole_words() -> None:
     fault = Fault("record 1234: launches[0].series", "this launch has the same " + "long " * 40)
     broken = Ruled(name="evidence", text="x", faults=[fault])
     bid = Line(bidder="sly", signed="", tier="baseline", rules=[broken], score=None, cases={}, wins=0.0)
-    wanted = Tender(title="t", challenge="12345678", origins=(), cases=())
-    page = board.page(Evaluation(tender=wanted, lines=[bid], sentence="No bid is complete.", flips=[]))
+    page = page_of(bid)
     first = page[: page.index('id="evidence"')]
     assert '<a href="#rule-evidence">evidence</a>: this launch has the same long' in first
     assert re.search(r"long \.\.\.</td>", first)
@@ -188,10 +182,8 @@ def test_the_first_screen_names_the_first_broken_rule_in_whole_words() -> None:
 
 def answers(leads: list[Interval | None]) -> str:
     """Return the page of two bids with these leads, without markup."""
-    wanted = Tender(title="t", challenge="12345678", origins=(), cases=())
-    lines = [line("swift", 1.3, ()), line("steady", 1.2, ())]
-    result = Evaluation(tender=wanted, lines=lines, sentence="s", flips=[], leads=leads)
-    return " ".join(re.sub(r"<[^>]*>", " ", board.page(result)).replace("\N{NO-BREAK SPACE}", " ").split())
+    page = page_of(line("swift", 1.3, ()), line("steady", 1.2, ()), leads=leads)
+    return " ".join(re.sub(r"<[^>]*>", " ", page).replace("\N{NO-BREAK SPACE}", " ").split())
 
 
 def test_a_lead_that_may_be_chance_is_never_called_certain() -> None:
@@ -206,20 +198,12 @@ def test_a_lead_that_may_be_chance_is_never_called_certain() -> None:
 
 def test_nobody_leads_until_it_is_decided_who_copied() -> None:
     note = Note("record 1234", "is in the bid of steady", is_open=True)
-    first = dataclasses.replace(
-        line("swift", 1.3, ()), rules=[Ruled(name="own-launches", text="x", faults=[], notes=[note])]
-    )
-    wanted = Tender(title="t", challenge="12345678", origins=(), cases=())
-    made = Evaluation(tender=wanted, lines=[first, line("steady", 1.2, ())], sentence="s", flips=[])
-    assert "Nobody, until it is decided who copied. swift has the highest score, 1.3" in board.page(made)
+    open_rule = Ruled(name="own-launches", text="x", faults=[], notes=[note])
+    page = page_of(dataclasses.replace(line("swift", 1.3, ()), rules=[open_rule]), line("steady", 1.2, ()))
+    assert "Nobody, until it is decided who copied. swift has the highest score, 1.3" in page
 
 
 def test_the_figure_has_every_bound_and_the_reference_inside() -> None:
-    places = [float(place) for place in re.findall(r'[xc][12x]="([\d.]+)%"', answers_page())]
+    page = page_of(line("swift", 13.0, ()), line("steady", 0.2, ()))
+    places = [float(place) for place in re.findall(r'[xc][12x]="([\d.]+)%"', page)]
     assert places and all(0 <= place <= 100 for place in places)
-
-
-def answers_page() -> str:
-    wanted = Tender(title="t", challenge="12345678", origins=(), cases=())
-    lines = [line("swift", 13.0, ()), line("steady", 0.2, ())]
-    return board.page(Evaluation(tender=wanted, lines=lines, sentence="s", flips=[]))

@@ -129,12 +129,12 @@ def tender(tmp_path: Path) -> request.Tender:
 @pytest.mark.unit
 def test_an_honest_bid_stays_complete_and_leads_whatever_rivals_hand_in(tender: request.Tender) -> None:
     received = dataclasses.replace(tender, received=("ab" * 32,))
-    for draw in range(100):
+    for draw in range(30):
         bids = bids_of(draw)
         result = evaluation.evaluate(received, bids)
         assert result.sentence.startswith("honest has the best score"), (draw, result.sentence)
         assert result.sentence.endswith("no other bid is complete."), (draw, result.sentence)
-        if draw < 5:
+        if draw < 3:
             undecided = evaluation.evaluate(tender, bids)
             assert next(line.score for line in undecided.lines if line.bidder == "honest"), draw
             assert "cannot be the best until it is decided who copied" in undecided.sentence, draw

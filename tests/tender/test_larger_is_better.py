@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,8 @@ RATES = ("hpl_tflop_s", "stream_mbyte_s")
 REQUEST = {"format": "railyard-tender/1", "title": "t", "challenge": CHALLENGE, "origins": ["measured"]}
 
 
-def railyard(*arguments: object) -> str:
-    done = CliRunner().invoke(cli, [str(argument) for argument in arguments])
+def railyard(*arguments: str) -> str:
+    done = CliRunner().invoke(cli, arguments)
     assert done.exit_code == 0, done.output
     return done.output
 
@@ -46,20 +45,9 @@ def test_the_larger_rate_wins_in_the_table_the_score_and_a_tender(
     """The bidder `fast` has twice the rates of `slow` in each of four jobs."""
     monkeypatch.chdir(tmp_path)
     for bidder, speed in (("slow", 1.0), ("fast", 2.0)):
-        for job in range(4):
-            record = evidence.good(
-                origin="measured",
-                challenge=CHALLENGE,
-                seed=job,
-                session=f"s{job}",
-                created=evidence.CREATED + timedelta(hours=job),
-                speed=speed,
-                system=bidder,
-                placements=["plain"],
-                check="hpl",
-                case_changes={"benchmark": "hpl", "parameters": {}},
-                change=with_rates,
-            )
+        of_bidder: dict[str, Any] = {"challenge": CHALLENGE, "speed": speed, "system": bidder, "placements": ["plain"]}
+        of_bidder |= {"check": "hpl", "case_changes": {"benchmark": "hpl", "parameters": {}}, "change": with_rates}
+        for record in evidence.jobs(4, origin="measured", **of_bidder):
             archive.add(record, Path(bidder))
         railyard("tender", "pack", bidder, "-o", f"bag-{bidder}", "--bidder", bidder)
 

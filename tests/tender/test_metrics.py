@@ -13,11 +13,10 @@ import yaml
 from support import evidence
 from support.commands import CHECKOUT
 from support.records import figures
-from support.records.played_tender import run
+from support.records.played_tender import packed, run
 
 from railyard.base.errors import InputError
 from railyard.records.record import Origin, Record
-from railyard.records.store import archive
 from railyard.tender import judged, metrics, presets, request
 from railyard.tender.metrics import Given
 from railyard.tender.request import Case, Metric, Tender
@@ -109,8 +108,6 @@ def test_every_formula_names_a_public_source() -> None:
     assert named == set(Metric) - {Metric.GEOMETRIC_MEAN}
 
 
-LATER = "of-the-year-after"
-
 # ---- the whole way with a metric, pledges and presets ----
 
 
@@ -136,71 +133,62 @@ def written(folder: Path, **changes: Any) -> Path:
 
 
 @pytest.fixture(scope="module")
-def records(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def records() -> dict[str, Record]:
     """Two honest records: fast and slow, of two bidders."""
-    folder = tmp_path_factory.mktemp("records")
-
-    def made(speed: float, system: str) -> Path:
-        read: Record = evidence.good(origin="measured", challenge="12345678", speed=speed, system=system)
-        return archive.add(read, folder)
-
-    return {"fast": made(1.5, "fast"), "slow": made(1.2, "slow")}
+    common: dict[str, Any] = {"origin": "measured", "challenge": "12345678"}
+    return {name: evidence.good(speed=speed, system=name, **common) for name, speed in (("fast", 1.5), ("slow", 1.2))}
 
 
-def packed(folder: Path, record: Path, *options: object) -> Path:
-    bag = folder / f"bag-{len(list(folder.glob('bag-*')))}"
-    done = run("pack", record, "-o", bag, "--bidder", bag.name, *options)
-    assert done.exit_code == 0, done.output
-    return bag
-
-
-def test_a_metric_of_systems_needs_their_nodes(records: dict[str, Path], tmp_path: Path) -> None:
+def test_a_metric_of_systems_needs_their_nodes(records: dict[str, Record], tmp_path: Path) -> None:
     with pytest.raises(InputError, match="reference_nodes"):
         request.load(written(tmp_path, metric="ssi"))
     with pytest.raises(InputError, match=r"cases\[0\]\.work"):
         request.load(written(tmp_path, metric="ssp"))
     wanted = written(tmp_path, metric="ssi", reference_nodes=1000)
-    without, small = packed(tmp_path, records["fast"]), packed(tmp_path, records["fast"], "--nodes", 8)
+    without = packed(tmp_path, "without", records["fast"])
+    small = packed(tmp_path, "small", records["fast"], options=("--nodes", 8))
     assert "nodes: not stated; ssi counts the nodes" in run("check", without, "--request", wanted).output
     assert "on 16 nodes; the offered system has 8" in run("check", small, "--request", wanted).output
-    more = packed(tmp_path, records["slow"], "--nodes", 4000)
-    fewer = packed(tmp_path, records["fast"], "--nodes", 2000)
+    more = packed(tmp_path, "more", records["slow"], options=("--nodes", 4000))
+    fewer = packed(tmp_path, "fewer", records["fast"], options=("--nodes", 2000))
     done = run("evaluate", fewer, more, "--request", wanted)
-    assert f"{more.name} has the best score" in done.output, "twice the nodes outweigh a quarter of the speed"
+    assert "more has the best score" in done.output, "twice the nodes outweigh a quarter of the speed"
     assert "Scalable System Improvement" in done.output
 
 
-def test_ssi_refuses_a_case_slower_than_the_reference(records: dict[str, Path], tmp_path: Path) -> None:
+def test_ssi_refuses_a_case_slower_than_the_reference(records: dict[str, Record], tmp_path: Path) -> None:
     cases = document()["cases"]
     cases[0]["reference"] = 4000
     wanted = written(tmp_path, metric="ssni", reference_nodes=16, cases=cases)
-    done = run("check", packed(tmp_path, records["fast"], "--nodes", 16), "--request", wanted)
+    bag = packed(tmp_path, "swift", records["fast"], options=("--nodes", 16))
+    done = run("check", bag, "--request", wanted)
     assert done.exit_code == 1 and "missing  speedups:" in done.output and "the reference is 4000" in done.output
 
 
-def test_pledges_are_demonstrated_or_scored(records: dict[str, Path], tmp_path: Path) -> None:
-    bold = packed(tmp_path, records["fast"], "--pledge", "plain=3000", "--pledge", "other=1")
+def test_pledges_are_demonstrated_or_scored(records: dict[str, Record], tmp_path: Path) -> None:
+    bold = packed(tmp_path, "bold", records["fast"], options=("--pledge", "plain=3000", "--pledge", "other=1"))
     done = run("check", bold, "--request", written(tmp_path))
     assert "the pledge is 3000" in done.output and "'other' is no case of the tender" in done.output
-    bid = packed(tmp_path, records["slow"], "--pledge", "plain=3000", "--pledge", "random=3000")
-    rival = packed(tmp_path, records["fast"])
+    bid = packed(tmp_path, "bid", records["slow"], options=("--pledge", "plain=3000", "--pledge", "random=3000"))
+    rival = packed(tmp_path, "rival", records["fast"])
     scored = run("evaluate", bid, rival, "--request", written(tmp_path, scored="pledged"), "--format", "json")
     best = json.loads(scored.output)["bids"][0]
-    assert best["bidder"] == bid.name and best["score"]["value"] == pytest.approx(9200 / 3000)
+    assert best["bidder"] == "bid" and best["score"]["value"] == pytest.approx(9200 / 3000)
     assert best["pledges"] == {"plain": 3000.0, "random": 3000.0}
-    wrong = run("pack", records["fast"], "-o", tmp_path / "x", "--bidder", "b", "--pledge", "a=-1")
+    wrong = run("pack", rival.parent / "archive", "-o", tmp_path / "x", "--bidder", "b", "--pledge", "a=-1")
     assert isinstance(wrong.exception, InputError) and "CASE=VALUE" in str(wrong.exception)
 
 
 @pytest.mark.parametrize("name", presets.names())
 def test_a_preset_has_a_public_source_for_every_rule_and_runs(
-    name: str, records: dict[str, Path], tmp_path: Path
+    name: str, records: dict[str, Record], tmp_path: Path
 ) -> None:
     preset = presets.load(name)
     assert all(rule.source.startswith("http") and (rule.test or rule.by_hand) for rule in preset.rules)
     assert f"`{name}`" in PAGE
     wanted = written(tmp_path, presets=[name], metric="geometric-mean")
-    done = run("check", packed(tmp_path, records["fast"], "--nodes", 16), "--request", wanted)
+    bag = packed(tmp_path, "swift", records["fast"], options=("--nodes", 16))
+    done = run("check", bag, "--request", wanted)
     assert done.exit_code == 1 and f"{name}, " in done.output and "by hand  " in done.output
     assert "no record of osu_" in done.output or name == "coral2"
 

@@ -78,17 +78,7 @@ def test_every_line_of_allowed_signers_decides_as_ssh_keygen_verify_does(
     signed = bag.signed(folder, signers)
     assert (signed.by, bool(signed.problem)) == (listed.by, not listed.by), signed
     for principal in listed.names:
-        words: list[str | Path] = [
-            "ssh-keygen",
-            "-Y",
-            "verify",
-            "-n",
-            bag.NAMESPACE,
-            "-s",
-            str(folder / bag.SIGNATURE),
-            "-I",
-            principal,
-        ]
+        words = ["ssh-keygen", "-Y", "verify", "-n", bag.NAMESPACE, "-s", str(folder / bag.SIGNATURE), "-I", principal]
         with (folder / "tagmanifest-sha256.txt").open("rb") as content:
-            done = subprocess.run([*words, "-f", signers], stdin=content, capture_output=True, check=False)
+            done = subprocess.run([*words, "-f", str(signers)], stdin=content, capture_output=True, check=False)
         assert signed.is_by(principal) == (done.returncode == 0), (principal, done.stderr)

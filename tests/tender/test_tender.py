@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from support import evidence
 from support.commands import CHECKOUT
 from support.records import played_tender
-from support.records.played_tender import CHALLENGE, bid_of, jobs_of, key_of, run
+from support.records.played_tender import CHALLENGE, bid_of, jobs_of, key_of, packed, run
 
 from railyard.base.errors import InputError
 from railyard.records import launch_order
@@ -101,9 +101,8 @@ def test_the_evaluation_as_csv_and_json(fair: Path, tmp_path: Path) -> None:
 
 
 def test_two_equal_bids_are_not_told_apart(fair: Path, tmp_path: Path) -> None:
-    files = [archive.add(read, tmp_path / "a") for read in jobs_of(1.3, "twin")]
-    run("pack", *files, "-o", tmp_path / "twin", "--bidder", "twin", "--sign", key_of(tmp_path, "twin"))
-    done = run("evaluate", fair / "swift", tmp_path / "twin", "--request", fair / "tender.yml")
+    twin = packed(tmp_path, "twin", *jobs_of(1.3, "twin"), options=("--sign", key_of(tmp_path, "twin")))
+    done = run("evaluate", fair / "swift", twin, "--request", fair / "tender.yml")
     assert "cannot be told apart from" in done.output, done.output
 
 
@@ -115,7 +114,7 @@ def test_two_equal_bids_are_not_told_apart(fair: Path, tmp_path: Path) -> None:
         (lambda bag: (bag / "data" / "bid.json").unlink(), "no plain file"),
         (lambda bag: (bag / "bag-info.txt").write_text("Source-Organization: other\n"), "another sha256"),
         (lambda bag: ((bag / "data/bid.json").unlink(), (bag / "data/bid.json").symlink_to("/etc/passwd")), "plain"),
-        (lambda bag: (bag / bag_signature()).unlink(), "not signed"),
+        (lambda folder: (folder / bag.SIGNATURE).unlink(), "not signed"),
     ],
 )
 def test_a_bag_that_was_changed_is_refused(spoil: Any, words: str, fair: Path, tmp_path: Path) -> None:
@@ -124,10 +123,6 @@ def test_a_bag_that_was_changed_is_refused(spoil: Any, words: str, fair: Path, t
     spoil(changed)
     done = run("check", changed, "--request", fair / "tender.yml")
     assert done.exit_code == 1 and words in done.output, done.output
-
-
-def bag_signature() -> str:
-    return bag.SIGNATURE
 
 
 def test_a_signature_over_another_bag_is_refused(fair: Path, tmp_path: Path) -> None:
@@ -163,6 +158,8 @@ def test_a_key_that_the_buyers_list_does_not_accept_is_a_fault(
 def test_without_a_list_the_verdict_says_that_nobody_knows_the_key(fair: Path) -> None:
     done = run("check", fair / "swift", "--request", fair / "tender.yml")
     assert done.exit_code == 0 and "without a list of allowed signers nobody knows whose key" in done.output
+    strict = CliRunner().invoke(results, ["check", "--strict", str(fair / "swift")])
+    assert strict.exit_code == 0 and ": signed with SHA256:" in strict.output
 
 
 def test_a_bidder_has_the_key_that_the_tender_names_and_letters_of_one_script(fair: Path, tmp_path: Path) -> None:
@@ -198,19 +195,12 @@ def test_a_signature_is_read_as_any_file_and_no_file_of_a_bag_is_run(
     assert bag.signed(Path()).key and not (tmp_path / "ran").exists()
 
 
-def test_results_check_says_who_signed(fair: Path) -> None:
-    done = CliRunner().invoke(results, ["check", "--strict", str(fair / "swift")])
-    assert done.exit_code == 0 and ": signed with SHA256:" in done.output
-
-
 def test_records_of_another_challenge_origin_or_session_are_refused(fair: Path, tmp_path: Path) -> None:
     wanted = request.load(fair / "tender.yml")
     other = evidence.good(origin="measured", challenge="another-word", speed=1.0)
     emulated = evidence.good(challenge=CHALLENGE)
     late = bid_of(1.0, "late", number=1, previous="0" * 64)
-    optimised = tmp_path / "bag"
-    files = [archive.add(each, tmp_path / "a") for each in (other, emulated, late)]
-    bag.write(optimised, files, bag.Bid(bidder="b", tier="optimised"))
+    optimised = packed(tmp_path, "b", other, emulated, late, options=("--tier", "optimised"))
     done = run("check", optimised, "--request", fair / "tender.yml")
     for words in (
         "case.challenge: another-word",
@@ -231,14 +221,10 @@ def test_the_first_jobs_of_one_session_count(fair: Path, tmp_path: Path) -> None
     lucky = evidence.good(
         seed=9, speed=9.0, number=4, previous=slow[-1].sha256, created=evidence.CREATED + timedelta(hours=1), **common
     )
-    files = [archive.add(read, tmp_path / "later") for read in (*slow, lucky)]
-    run("pack", *files, "-o", tmp_path / "one", "--bidder", "swift Ltd")
-    done = run("check", tmp_path / "one", "--request", fair / "tender.yml")
+    done = run("check", packed(tmp_path, "later", *slow, lucky), "--request", fair / "tender.yml")
     assert "case halo, default order: the first 4 of 5 jobs count" in done.output
     assert "ok       limits" in done.output and "24 results of 4 jobs" in done.output
-    files = [archive.add(read, tmp_path / "chosen") for read in (*slow[:2], *fast)]
-    run("pack", *files, "-o", tmp_path / "two", "--bidder", "swift Ltd")
-    done = run("check", tmp_path / "two", "--request", fair / "tender.yml")
+    done = run("check", packed(tmp_path, "chosen", *slow[:2], *fast), "--request", fair / "tender.yml")
     assert done.exit_code == 1 and "jobs of 2 sessions; expected one" in done.output
     assert "2 jobs with" not in done.output, "the fault is named once"
 
@@ -247,15 +233,11 @@ def test_pack_chooses_the_records_that_answer_and_names_the_others(fair: Path, t
     common: dict[str, Any] = {"origin": "measured", "challenge": CHALLENGE, "system": "swift"}
     jobs = evidence.jobs(4, **common)
     later = evidence.jobs(4, first=20, session="c8a1", **common)
+    unchallenged = evidence.good(origin="measured", system="swift", seed=30, session="d1")
+    emulated = evidence.good(challenge=CHALLENGE, seed=31, session="d2")
     others = [
-        (
-            evidence.good(origin="measured", system="swift", seed=30, session="d1"),
-            "its challenge is none; the tender's is",
-        ),
-        (
-            evidence.good(challenge=CHALLENGE, seed=31, session="d2"),
-            "its origin is emulated; the tender accepts measured",
-        ),
+        (unchallenged, "its challenge is none; the tender's is"),
+        (emulated, "its origin is emulated; the tender accepts measured"),
         (evidence.good(check="halo_2d", seed=32, session="d3", **common), "no case of the tender runs halo_2d"),
         (evidence.good(grid=[2, 8], seed=33, session="d9", **common), "grid is [2, 8]; the tender names [4, 4]"),
         (later[3], "the tender counts the jobs of an earlier session than c8a1"),
@@ -269,7 +251,7 @@ def test_pack_chooses_the_records_that_answer_and_names_the_others(fair: Path, t
     for read, words in others:
         assert any(read.id in line and words in line for line in done.output.splitlines()), words
     assert run("check", tmp_path / "bag", *request_option).exit_code == 0
-    other = archive.add(others[0][0], tmp_path / "none")
+    other = archive.add(unchallenged, tmp_path / "none")
     none = run("pack", other, "-o", tmp_path / "x", "--bidder", "b", *request_option)
     assert isinstance(none.exception, InputError) and "expected a record that answers" in str(none.exception)
     assert not (tmp_path / "x").exists()

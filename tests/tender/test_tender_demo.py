@@ -65,8 +65,7 @@ def test_the_page_says_that_the_example_is_no_machine_and_that_one_network_is_wo
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("width", [400, 1280])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "scheme"), [(400, "light"), (1280, "dark")])
 def test_the_page_fits_a_phone_and_a_screen_with_letters_that_can_be_read(
     demo: tuple[str, str], folder: Path, width: int, scheme: Literal["light", "dark"]
 ) -> None:

@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 from support import evidence, forgeries, synthetic
-from support.records.played_tender import CHALLENGE, PAGE, run
+from support.records.played_tender import CHALLENGE, PAGE, packed, run
 
 from railyard.records.record import Record
-from railyard.records.store import archive
 from railyard.tender import agreement, judged
 
 Document = dict[str, Any]
@@ -33,13 +32,6 @@ def asked(tmp_path: Path) -> Path:
     path = tmp_path / "tender.yml"
     path.write_text(re.sub(r"(?m)^ *(signed|jobs): .*\n", "", text))
     return path
-
-
-def packed(folder: Path, name: str, *records: Record) -> Path:
-    files = [archive.add(read, folder / name / "archive") for read in records]
-    done = run("pack", *files, "-o", folder / name / "bag", "--bidder", name)
-    assert done.exit_code == 0, done.output
-    return folder / name / "bag"
 
 
 def digest(bag: Path) -> str:
@@ -74,7 +66,7 @@ def given(option: str, **parameters: Any) -> Change:
 
     def change(document: Document) -> None:
         document["case"]["parameters"].update(parameters)
-        forgeries.replace_in_commands(" --json", f" {option} --json")(document)
+        forgeries.in_commands(" --json", f" {option} --json")(document)
         scaled(document, 0.05)
 
     return change
@@ -83,7 +75,7 @@ def given(option: str, **parameters: Any) -> Change:
 def only_copy(document: Document) -> None:
     """What `-S variants=copy` gives: iterations that send no message."""
     document["case"]["parameters"]["variants"] = ["copy"]
-    forgeries.replace_in_commands(" --repeats", " --variants copy --repeats")(document)
+    forgeries.in_commands(" --repeats", " --variants copy --repeats")(document)
     for launch in document["launches"]:
         launch["series"] = [each for each in launch["series"] if each["fom"] == "iteration_us"]
     scaled(document, 0.05)
@@ -95,7 +87,7 @@ def grid_of_one_number(document: Document) -> None:
 
 def small_cells(document: Document) -> None:
     document["case"]["parameters"]["cells"] = [16, 16]
-    forgeries.replace_in_commands("2048x2048", "16x16")(document)
+    forgeries.in_commands("2048x2048", "16x16")(document)
     scaled(document, 0.2)
 
 
@@ -142,7 +134,7 @@ def test_records_of_an_easier_run_are_not_pooled_with_honest_ones(asked: Path, t
 
     def fewer(document: Document) -> None:
         document["case"]["parameters"]["repeats"] = 10
-        forgeries.replace_in_commands("--repeats 20", "--repeats 10")(document)
+        forgeries.in_commands("--repeats 20", "--repeats 10")(document)
         for launch in document["launches"]:
             for series in launch["series"]:
                 series["samples"] = series["samples"][:10]
@@ -211,7 +203,7 @@ def test_the_programs_own_cells_are_not_those_of_a_tender_that_names_the_default
 
     def change(document: Document) -> None:
         del document["case"]["parameters"]["cells"]
-        forgeries.replace_in_commands(" --cells 2048x2048", "")(document)
+        forgeries.in_commands(" --cells 2048x2048", "")(document)
 
     assert "missing; halo needs it" in checked(packed(tmp_path, "sly", forgeries.changed(good(), change)), asked)
 

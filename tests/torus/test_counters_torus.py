@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +15,6 @@ from railyard.placements.launchers import files
 from railyard.placements.topology.catalog import load
 from railyard.torus.virtual import fidelity
 from railyard.torus.virtual.counters import PROGRAM
-
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 
 
 @pytest.fixture
@@ -75,7 +72,11 @@ def test_sonar_sees_payload_headers_and_acknowledgements(railyard: Run, small_ke
 
 @pytest.mark.parametrize(
     "program",
-    ["halo --dimensions 3 --cells 8", "pt2pt --units ranks --sizes 8KiB", "rowcol --sizes 1KiB"],
+    [
+        "halo --dimensions 3 --cells 8",
+        "pt2pt --units ranks --sizes 8KiB",
+        "rowcol --sizes 1KiB --collectives allgather --splits all",
+    ],
     ids=lambda words: words.split()[0],
 )
 def test_the_watcher_sees_when_a_benchmark_takes_its_timed_samples(railyard: Run, small: str, program: str) -> None:

@@ -95,12 +95,6 @@ def up(railyard: Run, name: str, *options: str, **changes: str) -> subprocess.Co
     return railyard(*MAKE, name, *options, **changes)
 
 
-def making(name: str, *options: str) -> subprocess.Popen[str]:
-    """An `up` that is still at work."""
-    words = [str(BIN / "railyard"), *MAKE, name, *options]
-    return subprocess.Popen(words, env=environment(), stdout=subprocess.PIPE, text=True)
-
-
 def left_of(client: docker.DockerClient, name: str) -> list[str]:
     """Containers, namespaces, mounts and files of a torus, running or not."""
     listed = client.api.containers(all=True, filters={"label": f"railyard.torus={name}"})
@@ -122,24 +116,22 @@ def test_the_image_has_mpi_and_benchmarks_but_no_build_tools_and_no_root(client:
     assert [Path(p).name for p in programs] == ["mpirun", "halo", "hops"]
 
 
-def test_mpi_runs_across_eight_containers_as_the_images_user(boxed: str, folder: Path) -> None:
-    options = ["--grid", "2x2x2", "--cells", "16", "--repeats", "3", "--json", "halo.json"]
-    done = on_torus(folder, "mpirun", boxed, "-np", "8", "halo", *options)
+def test_mpi_runs_across_eight_containers_as_the_images_user_each_rank_in_its_own_namespaces(
+    boxed: str, folder: Path
+) -> None:
+    seen = "$(hostname) $(readlink /proc/self/ns/mnt /proc/self/ns/pid /proc/self/ns/ipc) $LD_PRELOAD $PWD"
+    halo = "exec halo --grid 2x2x2 --cells 16 --repeats 3 --json halo.json"
+    done = on_torus(folder, "mpirun", boxed, "-np", "8", "sh", "-c", f"echo rank: {seen}; {halo}")
     assert done.returncode == 0, done.stderr
-    output = document(folder / "halo.json")
-    assert output["verified"] is True
-    assert sorted(rank["host"] for rank in output["ranks"]) == sorted(NODES)
-    assert (folder / "halo.json").stat().st_uid != 0
-
-
-def test_each_rank_is_in_its_own_containers_namespaces_and_loads_the_images_library(boxed: str, folder: Path) -> None:
-    script = "echo $(hostname) $(readlink /proc/self/ns/mnt /proc/self/ns/pid /proc/self/ns/ipc) $LD_PRELOAD $PWD"
-    done = on_torus(folder, "mpirun", boxed, "-np", "8", "sh", "-c", script)
-    ranks = [line.split() for line in done.stdout.splitlines()]
+    ranks = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("rank: ")]
     assert sorted(rank[0] for rank in ranks) == sorted(NODES), done.stderr
     for kind in (1, 2, 3):
         assert len({rank[kind] for rank in ranks}) == 8
     assert {tuple(rank[4:]) for rank in ranks} == {("/usr/local/lib/railyard-idle.so", str(folder))}
+    output = document(folder / "halo.json")
+    assert output["verified"] is True
+    assert sorted(rank["host"] for rank in output["ranks"]) == sorted(NODES)
+    assert (folder / "halo.json").stat().st_uid != 0
 
 
 def test_status_compares_the_containers_networks_with_the_plan_and_the_machines_own_is_untouched(
@@ -210,7 +202,8 @@ no_slurm = pytest.mark.skipif(bool(slurm.missing()), reason=slurm.missing())
 def test_a_killed_up_leaves_only_what_down_removes(
     *, railyard: Run, torus_name: str, client: docker.DockerClient, after_s: float, file: str, options: tuple[str, ...]
 ) -> None:
-    with making(torus_name, *options) as job:
+    words = [str(BIN / "railyard"), *MAKE, torus_name, *options]
+    with subprocess.Popen(words, env=environment(), stdout=subprocess.PIPE, text=True) as job:
         wait_until((lifecycle.RUN / torus_name / file).exists, f"there is {file}")
         time.sleep(after_s)
         job.kill()
@@ -279,16 +272,14 @@ def test_srun_starts_mpi_across_containers_where_it_is_told(cluster: str, folder
 
 
 @no_slurm
-def test_a_batch_job_runs_in_the_containers(cluster: str, folder: Path) -> None:
+def test_a_batch_job_runs_in_the_containers_and_checks_are_skipped_where_jobs_have_no_railyard(
+    cluster: str, folder: Path, tmp_path: Path
+) -> None:
     job = "hostname; srun -N 4 -n 4 hostname | sort"
     done = on_torus(folder, "exec", cluster, "head", "--", "sbatch", "--wait", "-N4", "-o", "job.out", "--wrap", job)
     assert done.returncode == 0, done.stderr
     first, *others = (folder / "job.out").read_text().split()
     assert first in others and len(set(others)) == 4
-
-
-@no_slurm
-def test_checks_are_skipped_where_jobs_have_no_railyard(cluster: str, tmp_path: Path) -> None:
     done = reframe(tmp_path, "vtorus:slurm", RAILYARD_TORUS=cluster)
     assert_passed(done)
     assert "SKIP" in done.stdout and f"nodes of the torus {cluster} are containers" in done.stdout
@@ -333,25 +324,20 @@ def test_another_open_mpi_in_the_image_is_one_clear_line(
 @contextmanager
 def _image_with(client: docker.DockerClient, program: str, line: str) -> Iterator[str]:
     """A copy of the image in which another program of that name, one line of shell, comes first on the PATH."""
+    script, archive = f"#!/bin/sh\n{line}\n".encode(), io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as writer:
+        entry = tarfile.TarInfo(program)
+        entry.size, entry.mode = len(script), 0o755
+        writer.addfile(entry, io.BytesIO(script))
     name = f"railyard/test-{program}"
     other = client.containers.create(IMAGE, network_mode="none")
-    other.put_archive("/usr/local/bin", _archive(program, f"#!/bin/sh\n{line}\n"))
+    other.put_archive("/usr/local/bin", archive.getvalue())
     other.commit(name)
     other.remove()
     try:
         yield name
     finally:
         client.images.remove(name, force=True)
-
-
-def _archive(name: str, script: str) -> bytes:
-    """A tar with one program in it."""
-    archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w") as writer:
-        entry = tarfile.TarInfo(name)
-        entry.size, entry.mode = len(script), 0o755
-        writer.addfile(entry, io.BytesIO(script.encode()))
-    return archive.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -384,13 +370,9 @@ def reframe(tmp_path: Path, system: str = "vtorus:docker", **changes: str) -> su
     return in_checkout([BIN / "reframe", *fixed, *chosen], **QUICK, **changes)
 
 
-def test_smoke_on_the_docker_partition_and_the_image_in_its_record(
-    tmp_path_factory: pytest.TempPathFactory, folder: Path, client: docker.DockerClient
-) -> None:
-    done = reframe(folder)
-    records = [json.loads(path.read_text()) for path in (folder / "archive/vtorus").glob("*.json")]
-    assert_passed(done)
-    (record,) = records
+def test_smoke_on_the_docker_partition_and_the_image_in_its_record(folder: Path, client: docker.DockerClient) -> None:
+    assert_passed(reframe(folder))
+    (record,) = (json.loads(path.read_text()) for path in (folder / "archive/vtorus").glob("*.json"))
     assert record["status"] == "ok", record["reason"]
     assert all(launch["verified"] is not False for launch in record["launches"])
     assert {launch["placement_verdict"] for launch in record["launches"]} == {"obeyed"}

@@ -12,7 +12,7 @@ from railyard.torus.virtual.counters import CounterReading
 from railyard.torus.virtual.error_bound import RankActivity
 from railyard.torus.virtual.fidelity import GuardVerdict, MachineLoad, WatchInterval
 
-LOOK = RankActivity(seconds=0.5, ranks=64, timed=0, run_s=0.5, wait_s=0.64, most_wait_s=0.1)
+LOOK = RankActivity(seconds=0.5, ranks=64, timed=0, wait_s=0.64)
 TRAFFIC = WatchInterval(seconds=0.1, idle=0.5, softirq=0.01, steal=0, link_share=0.9, packets=2000, bytes=4_000_000)
 ROUTER_LINES = [
     "r 77 0 0 0 0 0 0 1000000",
@@ -38,12 +38,9 @@ def machine(*, wait_s: float, network: str = "router", carrier: str = "") -> Mac
     return MachineLoad(network=network, bound=bound, lateness=None, carrier=carrier)
 
 
-def test_waiting_is_the_mean_share_of_the_ranks_time() -> None:
+def test_waiting_is_the_mean_share_of_the_ranks_time_and_terms_add_up_and_the_largest_is_named() -> None:
     bound = error_bound.bound([LOOK] * 4, None, steal_share=0.0, throttled_share=0.0)
     assert bound.percent == bound.waiting_percent == pytest.approx(2.0)
-
-
-def test_terms_add_up_and_the_largest_is_named() -> None:
     bound = error_bound.bound([LOOK], None, steal_share=0.03, throttled_share=0.01)
     assert bound.percent == pytest.approx(bound.waiting_percent + 3 + 1)
     assert bound.worst == "the machine's own host took processor time"
@@ -57,7 +54,8 @@ def test_no_more_than_the_busiest_link_was_idle_can_be_the_machines() -> None:
     assert bound.waiting_percent == pytest.approx(20.0)
 
 
-def test_lateness_is_what_was_added_during_the_launch() -> None:
+def test_lateness_is_what_was_added_during_the_launch_and_none_without_a_router() -> None:
+    assert error_bound.lateness(["t 0.1 20 10 1 0 0.9 a x+ 2000 4000000"]) is None
     found = error_bound.lateness(ROUTER_LINES)
     assert found is not None
     assert (found.chunks, found.median_us, found.p99_us) == (100, 8.192, 65.536)
@@ -65,26 +63,24 @@ def test_lateness_is_what_was_added_during_the_launch() -> None:
     assert found.median_percent == pytest.approx(1.024)
 
 
-def test_without_a_router_there_is_no_lateness() -> None:
-    assert error_bound.lateness(["t 0.1 20 10 1 0 0.9 a x+ 2000 4000000"]) is None
+BUSY, QUIET = "t 0.1 20 10 1 0 0.9 a x+ 2000 4000000", "t 0.1 20 10 1 0 0.0 a x+ 3 300"
 
 
-def test_only_looks_during_traffic_count() -> None:
-    """The start of the ranks needs the processors, and is no measurement."""
-    quiet, busy = "t 0.1 20 10 1 0 0.0 a x+ 3 300", "t 0.1 20 10 1 0 0.9 a x+ 2000 4000000"
-    lines = [quiet, "w 0.1 64 1 2 3 0", busy, "w 0.1 64 4 5 6 0"]
-    (found,) = fidelity.measured(fidelity.intervals(lines))
-    assert found.activity is not None
-    assert found.activity.run_s == 4e-9
-
-
-def test_a_launch_that_shows_its_timed_samples_is_judged_by_these_alone() -> None:
-    """Its check of the data and its results load processors and network, too, and are no measurement."""
-    busy, quiet = "t 0.1 20 10 1 0 0.9 a x+ 2000 4000000", "t 0.1 20 10 1 0 0.0 a x+ 3 300"
-    lines = [busy, "w 0.1 64 1 2 3 0", busy, "w 0.1 64 4 5 6 64", quiet, "w 0.1 64 7 8 9 64"]
-    (found,) = fidelity.measured(fidelity.intervals(lines))
-    assert found.activity is not None
-    assert found.activity.run_s == 4e-9
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [QUIET, "w 0.1 64 1 2 3 0", BUSY, "w 0.1 64 4 5 6 0"],
+        [BUSY, "w 0.1 64 1 2 3 0", BUSY, "w 0.1 64 4 5 6 64", QUIET, "w 0.1 64 7 8 9 64"],
+    ],
+    ids=["traffic", "timed samples"],
+)
+def test_only_looks_during_traffic_count_and_of_a_launch_that_shows_its_timed_samples_these_alone(
+    lines: list[str],
+) -> None:
+    """The start of the ranks, the check of the data and the results load the processors, and are no measurement."""
+    (interval,) = fidelity.measured(fidelity.intervals(lines))
+    assert interval.activity is not None
+    assert interval.activity.wait_s == 5e-9
 
 
 def test_the_busiest_link_of_the_timed_samples_is_what_limits_the_bound() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 from pathlib import Path
@@ -17,7 +16,6 @@ from railyard.placements.linkload import model
 from railyard.placements.topology import catalog, fault_words, faults
 from railyard.placements.topology.faults import Faults, find_link, find_node
 
-AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 GEMINI = catalog.load("gemini-4x4x4")
 LINK = GEMINI.links_by_name["X+ 0,0,0>1,0,0"]
 
@@ -41,15 +39,12 @@ def test_faults_are_read_back_as_written() -> None:
     assert "Z+ 0,0,0>0,0,1: 1 % of packets damaged, jitter up to 5 us" in hurt.summary
 
 
-def test_a_cable_that_flaps_is_restored_in_both_directions_and_no_model_has_it() -> None:
+def test_what_is_broken_is_restored_and_no_more_and_no_model_has_a_cable_that_flaps() -> None:
     flapping = fault_words.parse(GEMINI, "'X+ 0,0,0>1,0,0' --flap --for 2s")
     assert len(flapping.troubled) == 2 and flapping.restore(GEMINI, LINK) == Faults()
     for check in (model.check_faults, Faults.check_steady):
         with pytest.raises(InputError, match="silent for 2 s"):
             check(flapping)
-
-
-def test_what_is_broken_is_restored_and_no_more() -> None:
     down = Faults().take_down(GEMINI, LINK)
     assert len(down.down) == 2
     assert down.restore(GEMINI, GEMINI.reverse(LINK)) == Faults()
@@ -63,19 +58,15 @@ def test_a_link_is_found_by_name_or_coordinates_however_written() -> None:
 
 
 @pytest.mark.parametrize("text", ["X+ 0,0,0>2,0,0", "Q+ 1", "", "0,0,0", "X+ 9,9,9>0,0,0"])
-def test_an_unknown_link_is_one_line_with_examples(text: str) -> None:
+def test_an_unknown_link_or_node_is_one_line_with_examples(text: str) -> None:
     with pytest.raises(InputError, match=r"^link: .*'X\+ 0,0,0>1,0,0'|^link: .*valid: '"):
         find_link(GEMINI, text)
-
-
-def test_an_unknown_node_is_one_line_with_examples() -> None:
     with pytest.raises(InputError, match="n0-0-0, n0-0-1"):
         find_node(GEMINI, "n9-9-9")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
+def test_a_fault_that_cannot_be_changes_nothing(railyard: Run, small: str) -> None:
+    for arguments, named in (
         (["X+ 0,0,0>1,0,0"], "one of --lanes-lost, --down"),
         (["X+ 0,0,0>1,0,0", "--down", "--restore"], "one of --lanes-lost, --down"),
         (["X+ 0,0,0>1,0,0", "--lanes-lost", "3"], "--lanes-lost: 3 is not valid; expected 1 to 2"),
@@ -94,28 +85,22 @@ def test_an_unknown_node_is_one_line_with_examples() -> None:
         (["n0-0-9", "--injection", "50"], "n0-0-0"),
         (["--injection", "0.000001"], "--injection: 1e-06"),
         (["X+ 0,0,0>1,0,0", "--down"], "no route from r0-0-0 to r1-0-0"),
-    ],
-)
-@AS_ROOT
-def test_a_fault_that_cannot_be_changes_nothing(railyard: Run, small: str, arguments: list[str], named: str) -> None:
-    done = railyard("torus", "fault", small, *arguments)
-    assert done.returncode in (1, 2) and named in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    ):
+        done = railyard("torus", "fault", small, *arguments)
+        assert done.returncode in (1, 2) and named in done.stderr and done.stderr.count("\n") == 1, done.stderr
     assert status(railyard, small)["faults"] == []
 
 
-@AS_ROOT
-def test_a_fault_on_a_link_that_has_one_is_refused(railyard: Run, torus_name: str) -> None:
+def test_a_second_fault_of_a_link_is_refused_and_a_job_script_takes_its_faults_from_the_environment(
+    railyard: Run, torus_name: str
+) -> None:
     up(railyard, torus_name, topology="gemini-4x4x4")
     assert railyard("torus", "fault", torus_name, LINK.name, "--lanes-lost", "1").returncode == 0
     again = railyard("torus", "fault", torus_name, LINK.name, "--down")
     assert again.returncode == 2 and "this one is degraded: --restore it first" in again.stderr
     report = status(railyard, torus_name)
     assert report["sound"] and report["faults"] == ["X+ 0,0,0>1,0,0: 1 lane(s) lost in 8 tile(s)"]
-
-
-@AS_ROOT
-def test_a_job_script_takes_its_faults_from_the_environment(railyard: Run, torus_name: str) -> None:
-    up(railyard, torus_name, topology="gemini-4x4x4")
+    assert railyard("torus", "fault", torus_name, "--restore").returncode == 0
     wrong = railyard("torus", "fault", torus_name, "--from-env", RAILYARD_FAULTS="--injection 50 # note")
     assert wrong.returncode == 2 and "RAILYARD_FAULTS" in wrong.stderr, wrong.stderr
     text = "0,0,0>1,0,0 --down; --injection 50"
@@ -127,7 +112,6 @@ def test_a_job_script_takes_its_faults_from_the_environment(railyard: Run, torus
     assert "X+ 0,0,0>1,0,0: down" in report["faults"], report["faults"]
 
 
-@AS_ROOT
 def test_traffic_goes_round_a_cable_that_fails_under_it_and_back(railyard: Run, torus_name: str) -> None:
     """Pings go on throughout; the counters show which way they went.
 

@@ -10,7 +10,6 @@ LULESH (tests/data/applications/replay.c). No time is asserted: a launch may be 
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -28,8 +27,6 @@ from support.topology.topologies import gemini
 from railyard.placements.launchers import files
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Link, Topology
-
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 
 TOPOLOGIES = {
     "torus": gemini("4x2x1").to_dict(),

@@ -68,28 +68,21 @@ def test_the_second_waits_reports_it_once_and_has_the_lock_when_the_first_is_kil
     first.communicate()
 
 
-def test_who_waits_comes_before_who_launches_again_at_once(tmp_path: Path) -> None:
+def test_who_waits_is_told_the_holder_and_comes_before_who_launches_again_at_once(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     mine = locks.acquire(path, what="the first")
-    second = taking(LOCK, path)
-    assert line(second.stderr).startswith("railyard: waiting for ")
+    waiters, told = [], []
+    for _ in range(2):
+        waiters.append(taking(LOCK, path))
+        told.append(line(waiters[-1].stderr))
+    assert all(f"held by process {os.getpid()} (" in text for text in told)
+    assert f"process {waiters[0].pid} (" not in told[1]
+    waiters[1].kill()
+    waiters[1].communicate()
     os.close(mine)
     mine = locks.acquire(path, what="the second launch")
-    assert second.communicate(timeout=HUNG_S)[0] == "held\n"
+    assert waiters[0].communicate(timeout=HUNG_S)[0] == "held\n"
     os.close(mine)
-
-
-def test_the_third_is_told_who_holds_the_lock_and_not_who_else_waits(tmp_path: Path) -> None:
-    path = tmp_path / "lock"
-    mine = locks.acquire(path, what="the first")
-    second = taking(LOCK, path)
-    assert line(second.stderr)
-    third = taking(LOCK, path)
-    told = line(third.stderr)
-    os.close(mine)
-    assert f"held by process {os.getpid()} (" in told and f"process {second.pid} (" not in told
-    for waiter in (second, third):
-        assert waiter.communicate(timeout=HUNG_S)[0] == "held\n"
 
 
 def test_a_lock_file_that_was_removed_meanwhile_is_not_taken_for_the_lock(tmp_path: Path) -> None:
@@ -176,13 +169,10 @@ def test_a_launch_within_a_launch_is_refused_instead_of_waiting_for_itself(monke
         locks.take_turn()
 
 
-def test_the_faults_of_a_launch_come_while_it_runs_and_those_of_others_wait(tmp_path: Path, machine: Path) -> None:
-    own, other = tmp_path / "own", tmp_path / "other"
-    other.touch()
-    launch = locks.acquire(own, what="")
-    with locks.turn(), locks.turn_unless_held(own):
-        pass  # would wait for itself for ever if it took the machine's lock
-    with locks.turn_unless_held(other):
-        assert locks.is_held(machine)
+def test_a_lock_is_held_until_its_holder_closes_it(tmp_path: Path) -> None:
+    path = tmp_path / "launching"
+    assert not locks.is_held(path)
+    launch = locks.acquire(path, what="")
+    assert locks.is_held(path)
     os.close(launch)
-    assert not locks.is_held(own)
+    assert not locks.is_held(path)

@@ -16,7 +16,6 @@ from support.mpis.installed import INSTALLED
 from railyard.placements.orders.placement import Placement
 from railyard.torus.plan.plan import Shape
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 MPIS = {mpi.name: mpi for mpi in INSTALLED}
 #: A policy for each row, so that all five are proved. UCX before 1.17 (Open MPI 4, MPICH 4) has no stripes.
 WANTED = ("round-robin", "nic-0", "nic-1", "stripe", "round-robin", "local-nic", "nic-1", "local-nic", "round-robin")

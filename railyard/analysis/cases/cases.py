@@ -102,12 +102,14 @@ class Case:
     @property
     def baseline(self) -> Combination:
         """Return what changes are relative to: the combination named plain or default, else the case's first."""
-        plain = [combination for combination in self.combinations if combination.placement == "plain"] or list(
-            self.combinations
+        return min(  # the first of the best
+            self.combinations,
+            key=lambda combination: (
+                combination.placement != "plain",
+                combination.nic_policy not in {"library-default", "default"},
+                combination.software is not Software.NATIVE,
+            ),
         )
-        default = [combination for combination in plain if combination.nic_policy in {"library-default", "default"}]
-        native = [combination for combination in default or plain if combination.software is Software.NATIVE]
-        return (native or default or plain)[0]
 
     @property
     def head(self) -> str:
@@ -130,22 +132,14 @@ class Case:
 
 def group(records: Iterable[Record]) -> list[Case]:
     """Return the cases in the order of origin, system, check and size; every record is in exactly one of them."""
-    cases: dict[str, list[Record]] = {}
-    for record in _once(records):
-        cases.setdefault(comparable.pool_key(record), []).append(record)
-    return sorted(
-        (_case(key, sorted(members, key=lambda record: (record.created, record.id))) for key, members in cases.items()),
-        key=_order,
-    )
-
-
-def _once(records: Iterable[Record]) -> list[Record]:
-    """Return one record per job: of those made before and after it ended, the one with the most results."""
-    by_job: dict[str, Record] = {}
+    by_job: dict[str, Record] = {}  # of the records made before and after a job ended, the one with the most results
     for record in records:
         if _results(record) > _results(by_job.setdefault(record.job, record)):
             by_job[record.job] = record
-    return list(by_job.values())
+    pools: dict[str, list[Record]] = {}
+    for record in by_job.values():
+        pools.setdefault(comparable.pool_key(record), []).append(record)
+    return sorted(itertools.starmap(_case, pools.items()), key=_order)
 
 
 def _results(record: Record) -> int:
@@ -230,8 +224,7 @@ def medians(case: Case, fom: str, part_of: Callable[[dict[str, Label]], K | None
 
 def summary(observed: Sequence[Observation], noise_percent: float = 0.0) -> Summary:
     """Return the statistics of one group of launches; raises ValueError for none."""
-    values, of_jobs = [launch.value for launch in observed], [launch.job for launch in observed]
-    return summarise(values, noise_percent, of_jobs)
+    return summarise([launch.value for launch in observed], noise_percent, [launch.job for launch in observed])
 
 
 def frozen_labels(labels: Mapping[str, Label]) -> Labels:
@@ -240,14 +233,13 @@ def frozen_labels(labels: Mapping[str, Label]) -> Labels:
 
 
 def _case(key: str, records: Sequence[Record]) -> Case:
-    request = records[0].case
-    combinations = [
-        Combination(placement=one, nic_policy=other, software=whose)
-        for one in request.placements
-        for other in request.nic_policies
-        for whose in request.software
-    ]
-    return Case(key=key, records=tuple(records), combinations=tuple(combinations))
+    ordered = tuple(sorted(records, key=lambda record: (record.created, record.id)))
+    request = ordered[0].case
+    combinations = tuple(
+        Combination(placement=placement, nic_policy=policy, software=software)
+        for placement, policy, software in itertools.product(request.placements, request.nic_policies, request.software)
+    )
+    return Case(key=key, records=ordered, combinations=combinations)
 
 
 def _order(case: Case) -> tuple[Json, ...]:

@@ -8,11 +8,12 @@ nothing is ranked.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from railyard.analysis.cases import cases, judgement
 from railyard.analysis.cases.cases import Case
@@ -20,18 +21,23 @@ from railyard.analysis.cases.judgement import Comparison, Evidence, Group, Serie
 from railyard.analysis.stats import contrast
 from railyard.analysis.stats.contrast import FEWEST
 from railyard.analysis.stats.verdicts import Finding, Outcome, Verdict
-from railyard.analysis.text import percent
+from railyard.analysis.text import counted, percent
 from railyard.records import looks, programs
 from railyard.records.benchmark import Labels
+from railyard.records.folded import slow
 from railyard.records.record import COMPUTED
 from railyard.records.units import Better, Fom
 
+#: What identifies a comparison.
+Key = TypeVar("Key")
 #: Labels that are axes of curves if they have more than one value.
 AXES = ("hops", "size_bytes")
 #: A sentence names at most this many combinations one by one.
 MANY = 4
 #: At most this many figures of one combination alone are stated one by one.
 MANY_ALONE = 2
+#: The most changed verdicts that are named.
+_NAMED = 3
 #: FOMs shown first, in this order.
 FIRST = ("iteration_us", "bandwidth_gbyte_s", "latency_us")
 
@@ -132,27 +138,28 @@ def sentence(comparison: Comparison) -> str:
 
 
 def _statement(comparison: Comparison) -> str:
-    verdict = comparison.verdict
-    if comparison.follows and verdict.outcome is not Outcome.ALONE:
-        return f"The same measurement as {comparison.follows}, which is judged."
-    match verdict.outcome:
-        case Outcome.ALONE:
-            return _alone(comparison)
-        case Outcome.UNDIRECTED:
-            return "This figure has no better direction; nothing is ranked."
-        case Outcome.TOO_FEW:
-            return _too_few(comparison)
-        case Outcome.BEST | Outcome.EXACT:
-            return f"{_leader(comparison)}; {_evidence(verdict)}."
-    return _no_difference(comparison)
-
-
-def _too_few(comparison: Comparison) -> str:
-    """Return how many launches would name the best of all; the tables have each change from the baseline."""
-    fewest = min(group.summary.n for group in comparison.measured if group.summary)
+    verdict, unit = comparison.verdict, comparison.unit.text
     word = "lowest" if comparison.fom.better is Better.LOWER else "highest"
-    units = "jobs" if comparison.by_job else "launches"
-    return f"No {word} of all is named: n too small (n = {fewest}; {FEWEST} {units} each are needed)."
+    if verdict.outcome is Outcome.ALONE:
+        if not comparison.measured:
+            return "No launch has a value."
+        value = comparison.format.text(comparison.measured[0].median)
+        name = comparison.measured[0].name
+        return f"The median is {value} {unit}; {name} ran alone, so nothing is compared."
+    if comparison.follows:
+        return f"The same measurement as {comparison.follows}, which is judged."
+    if verdict.outcome is Outcome.UNDIRECTED:
+        return "This figure has no better direction; nothing is ranked."
+    if verdict.outcome is Outcome.TOO_FEW:  # the tables have each change from the baseline
+        fewest = min(group.summary.n for group in comparison.measured if group.summary)
+        return f"No {word} of all is named: n too small (n = {fewest}; {FEWEST} {comparison.units} each are needed)."
+    best = comparison.group(verdict.best)
+    others = [group for group in comparison.measured if group is not best]
+    if verdict.outcome is Outcome.NO_DIFFERENCE:
+        return _no_difference(comparison, best, others)
+    others.sort(key=lambda group: group.name != comparison.baseline)
+    far = _distances(comparison, best, others)
+    return f"{best.name} is {word} ({comparison.format.text(best.median)} {unit}), {far}; {_evidence(verdict)}."
 
 
 class Statement(NamedTuple):
@@ -205,28 +212,9 @@ def p_text(p_value: float) -> str:
     return f"= {p_value:.3g}" if misleads else f"= {rounded}"
 
 
-def _alone(comparison: Comparison) -> str:
-    if not comparison.measured:
-        return "No launch has a value."
-    (group,) = comparison.measured
-    assert group.summary is not None
-    value = comparison.format.text(group.summary.median)
-    return f"The median is {value} {comparison.unit.text}; {group.name} ran alone, so nothing is compared."
-
-
-def _leader(comparison: Comparison) -> str:
-    best = comparison.group(comparison.verdict.best)
-    assert best.summary is not None  # a verdict names groups that have values
-    word, side = ("lowest", "below") if comparison.fom.better is Better.LOWER else ("highest", "above")
-    value = f"{comparison.format.text(best.summary.median)} {comparison.unit.text}"
-    others = [group for group in comparison.measured if group is not best]
-    others.sort(key=lambda group: group.name != comparison.baseline)
-    return f"{best.name} is {word} ({value}), {_distances(comparison, best, others, side)}"
-
-
-def _distances(comparison: Comparison, best: Group, others: Sequence[Group], side: str) -> str:
+def _distances(comparison: Comparison, best: Group, others: Sequence[Group]) -> str:
     """Return how far the others are from the best: each by name, or of more than MANY the nearest and the farthest."""
-    texts = [_distance(comparison, best, other, side) for other in others]
+    texts = [_distance(comparison, best, other) for other in others]
     if len(others) <= MANY:
         return listed(texts)
     changes = [abs(judgement.change_percent(best.sample, other.sample) or math.inf) for other in others]
@@ -234,9 +222,10 @@ def _distances(comparison: Comparison, best: Group, others: Sequence[Group], sid
     return f"from {texts[ranked[0]]} to {texts[ranked[-1]]}, of {len(others)}"
 
 
-def _distance(comparison: Comparison, best: Group, other: Group, side: str) -> str:
+def _distance(comparison: Comparison, best: Group, other: Group) -> str:
     """Return `5.2 % below plain (95 %: 3.1 to 7.4 %)`; values of a model have no interval."""
     change = judgement.change_percent(best.sample, other.sample)
+    side = "below" if comparison.fom.better is Better.LOWER else "above"
     if change is None:
         return f"an unbounded share {side} {other.name}"
     text = f"{percent(abs(change), signed=False)} {side} {other.name}"
@@ -248,23 +237,20 @@ def _distance(comparison: Comparison, best: Group, other: Group, side: str) -> s
     return f"{text} (95 %: {percent(low, signed=low < 0).removesuffix(' %')} to {percent(high, signed=high < 0)})"
 
 
-def _no_difference(comparison: Comparison) -> str:
-    verdict, best = comparison.verdict, comparison.group(comparison.verdict.best)
-    others = [group for group in comparison.measured if group is not best]
+def _no_difference(comparison: Comparison, best: Group, others: Sequence[Group]) -> str:
+    verdict = comparison.verdict
     alike = [best.name, *(group.name for group in others if group.name not in verdict.apart)]
     text = f"No difference is shown between {listed(alike)}{_excluded(comparison, alike)}."
     if comparison.is_exact:
         text = f"{listed(alike)} are equal in the model."
-    side = "below" if comparison.fom.better is Better.LOWER else "above"
     if verdict.noise:
-        alike_but = [group for group in others if group.name in verdict.noise]
+        far = _distances(comparison, best, [group for group in others if group.name in verdict.noise])
         floor = percent(verdict.noise_percent, signed=False)
-        far = _distances(comparison, best, alike_but, side)
-        text = f"{text} {best.name} is {far}, which is within the noise floor of {floor}."
-    if not verdict.apart:
-        return text
-    worse = [group for group in others if group.name in verdict.apart]
-    return f"{text} {best.name} is {_distances(comparison, best, worse, side)}: {_evidence(verdict)}."
+        text += f" {best.name} is {far}, which is within the noise floor of {floor}."
+    if verdict.apart:
+        worse = _distances(comparison, best, [group for group in others if group.name in verdict.apart])
+        text += f" {best.name} is {worse}: {_evidence(verdict)}."
+    return text
 
 
 def _excluded(comparison: Comparison, names: Sequence[str]) -> str:
@@ -274,11 +260,49 @@ def _excluded(comparison: Comparison, names: Sequence[str]) -> str:
         return ""
     most = max(most, *(group.evidence.noise_percent for group in comparison.groups))
     if most > 100:
-        units = "jobs" if comparison.by_job else "launches"
-        return f"; the {units} vary too much to exclude a difference below {most:,.0f} %"
+        return f"; the {comparison.units} vary too much to exclude a difference below {most:,.0f} %"
     return f"; a difference above {percent(most, signed=False)} is excluded (99 %)"
 
 
 def listed(names: Sequence[str]) -> str:
     """Return `a, b and c`."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1] if names else ""]))
+
+
+# ---- launches that an event explains (`railyard.records.folded.slow`) ----
+
+
+def of_marked(case: Case, judged: Sequence[Comparison]) -> list[Statement]:
+    """Return a sentence for each launch that an event explains, and one on the comparisons without these launches."""
+    marked = [one for record in case.records for one in slow.marked(record)]
+    named = [
+        Statement(case.name(cases.combination_of(one.launch)) or one.record.id, one.text(), "slow") for one in marked
+    ]
+    if not marked or not judged:
+        return named
+    rest = dataclasses.replace(case, records=tuple(map(slow.without_marked, case.records)))
+    before = {(member.fom, member.labels): member for member in judged}
+    after = {(member.fom, member.labels): member for member in comparisons(rest)}
+    return [*named, Statement("without them", remaining(len(marked), before, after), "slow")]
+
+
+def _verdict(member: Comparison | None) -> str:
+    """Return a comparison's outcome in a word or two."""
+    if member is None:
+        return "not measured"
+    return f"{member.verdict.best} best" if member.verdict.best else str(member.verdict.outcome)
+
+
+def remaining(marked: int, before: Mapping[Key, Comparison], after: Mapping[Key, Comparison]) -> str:
+    """Return whether verdicts hold without so many marked launches; `before` has them with, `after` without."""
+    changes = [
+        f"{title(member)} from {_verdict(member)} to {_verdict(after.get(key))}"
+        for key, member in before.items()
+        if _verdict(member) != _verdict(after.get(key))
+    ]
+    head = f"Without the {counted(marked, 'launch')} that an event explains"
+    if not changes:
+        return f"{head} all {counted(len(before), 'verdict')} stay the same."
+    named = "; ".join(changes[:_NAMED])
+    more = f"; and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
+    return f"{head} {len(changes)} of {counted(len(before), 'verdict')} change: {named}{more}."

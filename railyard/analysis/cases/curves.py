@@ -6,8 +6,9 @@ Leaves out: fits, interpolation, verdicts per point. The full series stay in the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from railyard.analysis.cases import cases
 from railyard.analysis.cases.cases import Case, Combination, Observation
@@ -67,12 +68,12 @@ class Panel:
         return self.fom.unit
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Series:
-    fom: Fom
+class _Series(NamedTuple):
+    """The launches of one combination in one series of a figure."""
+
     labels: Mapping[str, Label]
     combination: Combination
-    observations: tuple[Observation, ...]
+    observations: Sequence[Observation]
 
 
 def panels(case: Case) -> list[Panel]:
@@ -80,24 +81,16 @@ def panels(case: Case) -> list[Panel]:
     observed = cases.observations(case)
     panels = []
     for fom in sorted(curve_foms(observed), key=rank_of):
-        series = sorted(_series_of(fom, observed), key=lambda part: case.combinations.index(part.combination))
-        panels += [
-            panel
-            for axis, other in (("hops", "size_bytes"), ("size_bytes", "hops"))
-            for panel in _over(case, series, axis, other)
+        series = [
+            _Series(_placed(labels), combination, launches)
+            for (name, labels), by_combination in observed.items()
+            if name == fom
+            for combination, launches in by_combination.items()
         ]
+        series.sort(key=lambda part: case.combinations.index(part.combination))
+        for axis, other in (("hops", "size_bytes"), ("size_bytes", "hops")):
+            panels += _over(case, fom, series, axis, other=other)
     return panels
-
-
-def _series_of(
-    fom: Fom, observed: Mapping[tuple[Fom, Labels], Mapping[Combination, list[Observation]]]
-) -> list[_Series]:
-    return [
-        _Series(fom=fom, labels=_placed(labels), combination=combination, observations=tuple(of_arm))
-        for (name, labels), by_arm in observed.items()
-        if name == fom
-        for combination, of_arm in by_arm.items()
-    ]
 
 
 def _placed(labels: Labels) -> dict[str, Label]:
@@ -108,7 +101,7 @@ def _placed(labels: Labels) -> dict[str, Label]:
     return named
 
 
-def _over(case: Case, series: Iterable[_Series], axis: str, other: str) -> list[Panel]:
+def _over(case: Case, fom: Fom, series: Iterable[_Series], axis: str, *, other: str) -> list[Panel]:
     """Return panels over one axis, the other held at one value; every other label splits them."""
     split: dict[tuple[Labels, Combination | None], list[_Series]] = {}
     on_axis = [part for part in series if isinstance(part.labels.get(axis), int)]
@@ -118,64 +111,55 @@ def _over(case: Case, series: Iterable[_Series], axis: str, other: str) -> list[
         key = (cases.frozen_labels(rest), part.combination if by_dimension else None)
         split.setdefault(key, []).append(part)
     panels = [
-        _panel(case, members, axis, other=other, rest=rest, combination=combination)
-        for (rest, combination), members in split.items()
+        _panel(case, fom, members, axis, other=other, rest=dict(labels), combination=combination)
+        for (labels, combination), members in split.items()
     ]
     return [panel for panel in panels if any(len(line.points) > 1 for line in panel.lines)]
 
 
 def _panel(
-    case: Case, members: list[_Series], axis: str, *, other: str, rest: Labels, combination: Combination | None
+    case: Case,
+    fom: Fom,
+    members: Sequence[_Series],
+    axis: str,
+    *,
+    other: str,
+    rest: dict[str, Label],
+    combination: Combination | None,
 ) -> Panel:
-    fixed = _held(members, other)
-    members = [part for part in members if part.labels.get(other) == fixed]
-    lines: dict[str, list[_Series]] = {}
+    """Return the panel of the members at the value of the other axis that is held; `rest` has the labels in common."""
+    held = _held([value for part in members if isinstance(value := part.labels.get(other), int)], other, fom)
+    lines: dict[str, list[Point]] = {}
     for part in members:
-        name = case.name(part.combination) if combination is None else str(part.labels.get("dimension", ""))
-        lines.setdefault(name, []).append(part)
-    named = [_fixed_text(other, fixed), *(_rest_text(name, value) for name, value in rest if name != "test")]
+        if part.labels.get(other) == held:
+            name = case.name(part.combination) if combination is None else str(part.labels.get("dimension", ""))
+            point = Point(x=int(part.labels[axis]), summary=cases.summary(part.observations))
+            lines.setdefault(name, []).append(point)
+    subject = str(rest.pop("test", fom.stem))
+    named = [str(value) if name == "direction" else f"{name.replace('_', ' ')} {value}" for name, value in rest.items()]
+    if held is not None:
+        named.insert(0, size_text(held) if other == "size_bytes" else f"{held} hop{'' if held == 1 else 's'}")
     if combination is not None and len(case.combinations) > 1:
         named.append(case.name(combination))
     return Panel(
-        fom=members[0].fom,
-        subject=_subject(members[0].fom, dict(rest)),
+        fom=fom,
+        subject=TESTS.get(subject, subject),
         axis=axis,
-        title=", ".join(filter(None, named)),
-        lines=tuple(Line(name=name, points=_points(part, axis)) for name, part in lines.items()),
+        title=", ".join(named),
+        lines=tuple(
+            Line(name=name, points=tuple(sorted(points, key=lambda point: point.x))) for name, points in lines.items()
+        ),
         is_exact=case.origin in COMPUTED,
     )
 
 
-def _subject(fom: Fom, rest: Mapping[str, Label]) -> str:
-    test = str(rest.get("test", fom.stem))
-    return TESTS.get(test, test)
-
-
-def _rest_text(name: str, value: Label) -> str:
-    return str(value) if name == "direction" else f"{name.replace('_', ' ')} {value}"
-
-
-def _held(members: list[_Series], other: str) -> Label | None:
-    """Return the value at which the other axis is held: the fewest hops, or a size.
+def _held(values: Sequence[int], other: str, fom: Fom) -> int | None:
+    """Return the value at which the other axis is held: the fewest hops, or a size; None without one.
 
     The size is the preferred one if it was measured, otherwise the largest, or the smallest for a latency.
     """
-    values = [value for part in members if isinstance(value := part.labels.get(other), int)]
     if not values or other == "hops":
         return min(values, default=None)
-    lower = members[0].fom.better is Better.LOWER
-    preferred = LATENCY_SIZE_BYTES if lower else RATE_SIZE_BYTES
-    if preferred in values:
-        return preferred
-    return min(values) if lower else max(values)
-
-
-def _fixed_text(other: str, fixed: Label | None) -> str:
-    if fixed is None:
-        return ""
-    return size_text(int(fixed)) if other == "size_bytes" else f"{fixed} hop{'' if fixed == 1 else 's'}"
-
-
-def _points(members: list[_Series], axis: str) -> tuple[Point, ...]:
-    points = [Point(x=int(part.labels[axis]), summary=cases.summary(part.observations)) for part in members]
-    return tuple(sorted(points, key=lambda point: point.x))
+    is_lower = fom.better is Better.LOWER
+    preferred = LATENCY_SIZE_BYTES if is_lower else RATE_SIZE_BYTES
+    return preferred if preferred in values else min(values) if is_lower else max(values)

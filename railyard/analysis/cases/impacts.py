@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from railyard.analysis.cases import cases
@@ -22,7 +22,7 @@ from railyard.analysis.stats.impact import Factor, Samples
 from railyard.analysis.stats.medians import Summary
 from railyard.jobs.roles import COPIES, Role
 from railyard.placements.orders.spec import split_load
-from railyard.records.benchmark import Labels, Series
+from railyard.records.benchmark import Labels
 from railyard.records.record import Launch
 from railyard.records.store import entries
 from railyard.records.units import Better, Fom
@@ -70,107 +70,93 @@ def alone_of(combination: Combination) -> Combination:
 
 def impacts(case: Case) -> list[Impact]:
     """Return the effect of every load but copies, in the order of the case; all tests are one family."""
-    taken = _samples(case)
+    results = [launch for _, launch in cases.launches(case) if launch.is_result]
+    fom = _detailed(results)
+    taken: dict[Combination, dict[tuple[Fom, Labels], list[tuple[float, ...]]]] = {}
+    for launch in results:
+        of = taken.setdefault(cases.combination_of(launch), {})
+        for key, samples in entries.launch_samples(launch).items():
+            if key[0] == fom:
+                of.setdefault(key, []).append(tuple(itertools.chain.from_iterable(samples)))
     rows = [
-        (loaded, key)
+        (loaded, load, key)
         for loaded in case.combinations
         if (load := split_load(loaded.placement)[1]) and load != COPIES
         for key in taken.get(loaded, {})
         if key in taken.get(alone_of(loaded), {})
     ]
+    floor = cases.noise_percent(case)
     measured = [
         Samples(
-            alone=taken[alone_of(loaded)][key],
-            loaded=taken[loaded][key],
-            better=key[0].better,
-            noise_percent=cases.noise_percent(case),
+            alone=taken[alone_of(loaded)][key], loaded=taken[loaded][key], better=key[0].better, noise_percent=floor
         )
-        for loaded, key in rows
+        for loaded, _, key in rows
     ]
     return [
         Impact(
             combination=alone_of(loaded),
-            load=split_load(loaded.placement)[1],
-            fom=fom,
-            labels=labels,
+            load=load,
+            fom=key[0],
+            labels=key[1],
             factors=factors,
-            sent_gbyte_s=_sent(case, loaded),
+            sent_gbyte_s=_sent(_of(case, loaded)),
         )
-        for (loaded, (fom, labels)), factors in zip(rows, impact.factors(measured), strict=True)
+        for (loaded, load, key), factors in zip(rows, impact.factors(measured), strict=True)
     ]
 
 
-Taken = dict[Combination, dict[tuple[Fom, Labels], list[tuple[float, ...]]]]
-
-
-def _samples(case: Case) -> Taken:
-    """Return combination -> series -> the samples of each launch, of the most detailed figure of merit."""
-    launches = [launch for _, launch in cases.launches(case) if launch.is_result]
-    fom = _detailed([series for launch in launches for series in launch.series])
-    taken: Taken = {}
-    for launch in launches:
-        of = taken.setdefault(cases.combination_of(launch), {})
-        for key, samples in entries.launch_samples(launch).items():
-            if key[0] == fom:
-                of.setdefault(key, []).append(tuple(itertools.chain.from_iterable(samples)))
-    return taken
-
-
-def _detailed(measured: Sequence[Series]) -> Fom | None:
+def _detailed(launches: Iterable[Launch]) -> Fom | None:
     """Return the figure of merit of pairs, or else one with several samples per launch, which percentiles need."""
+    measured = [series for launch in launches for series in launch.series]
     directed = {series.fom for series in measured if series.fom.better is not Better.NEITHER}
     several = {series.fom for series in measured if len(series.samples) > 1}
     order = {fom: (not fom.startswith(PAIRS), fom not in several, *rank_of(fom)) for fom in directed}
     return min(order, key=order.__getitem__, default=None)
 
 
-def _sent(case: Case, loaded: Combination) -> float | None:
+def _of(case: Case, combination: Combination) -> list[Launch]:
+    launches = (launch for _, launch in cases.launches(case) if launch.is_result)
+    return [launch for launch in launches if cases.combination_of(launch) == combination]
+
+
+def _sent(loaded: Sequence[Launch]) -> float | None:
     """Return the rate at which the congestors' NICs sent while the victim ran, in GB/s, the median over launches."""
     rates = [
         sum(nic.tx_bytes for nic in role.nics) / role.victim_s * 1e-9
-        for launch in _of(case, loaded)
+        for launch in loaded
         for role in launch.roles or ()
         if role.role == Role.CONGESTOR and role.nics is not None and role.victim_s
     ]
     return statistics.median(rates) if rates else None
 
 
-def _of(case: Case, combination: Combination) -> Iterator[Launch]:
-    return (
-        launch for _, launch in cases.launches(case) if launch.is_result and cases.combination_of(launch) == combination
-    )
-
-
 def copies(case: Case) -> list[Copies]:
     """Return the results of copies that ran at once, for each series of the most detailed figure of merit."""
-    rows = []
-    for loaded in case.combinations:
-        if split_load(loaded.placement)[1] == COPIES:
-            rows += list(_copies(case, loaded))
-    return rows
+    with_copies = [loaded for loaded in case.combinations if split_load(loaded.placement)[1] == COPIES]
+    return [row for loaded in with_copies for row in _copies(case, loaded)]
 
 
 def _copies(case: Case, loaded: Combination) -> Iterator[Copies]:
-    with_copies, single = list(_of(case, loaded)), list(_of(case, alone_of(loaded)))
-    fom = _detailed([series for launch in single for series in launch.series])
-    if not with_copies or fom is None:
+    single = _of(case, alone_of(loaded))
+    fom = _detailed(single)
+    if fom is None:
         return
     for key in [key for key in entries.launch_values(single[0]) if key[0] == fom]:
-        launches = [values for launch in with_copies if (values := _of_copies(launch, key))]
+        launches = [values for launch in _of(case, loaded) if (values := _of_copies(launch, key))]
         alone = [value for launch in single if (value := entries.launch_values(launch).get(key)) is not None]
-        if not launches or not alone:
-            continue
-        worst = max if fom.better is Better.LOWER else min
-        yield Copies(
-            combination=alone_of(loaded),
-            fom=fom,
-            labels=key[1],
-            count=max(map(len, launches)),
-            slowest=medians.summarise([worst(values) for values in launches]),
-            median=medians.summarise([statistics.median(values) for values in launches]),
-            total=medians.summarise([sum(values) for values in launches]) if fom.better is Better.HIGHER else None,
-            alone=medians.summarise(alone),
-        )
+        if launches and alone:
+            worst = max if fom.better is Better.LOWER else min
+            is_rate = fom.better is Better.HIGHER
+            yield Copies(
+                combination=alone_of(loaded),
+                fom=fom,
+                labels=key[1],
+                count=max(map(len, launches)),
+                slowest=medians.summarise([worst(values) for values in launches]),
+                median=medians.summarise([statistics.median(values) for values in launches]),
+                total=medians.summarise([sum(values) for values in launches]) if is_rate else None,
+                alone=medians.summarise(alone),
+            )
 
 
 def _of_copies(launch: Launch, key: tuple[Fom, Labels]) -> list[float]:

@@ -78,6 +78,12 @@ class Group:
     finding: Finding
 
     @property
+    def median(self) -> float:
+        """Return the median of its launches; there must be one."""
+        assert self.summary is not None, self.name
+        return self.summary.median
+
+    @property
     def change_interval(self) -> tuple[float, float] | None:
         """Return the interval of `change_percent`, which excludes 0 if the test is significant."""
         return percent_interval(self, self.test.interval if self.test else None)
@@ -129,6 +135,11 @@ class Comparison:
     def by_job(self) -> bool:
         """Return whether jobs are compared, and not launches."""
         return any(group.sample.by_job for group in self.groups if group.sample)
+
+    @property
+    def units(self) -> str:
+        """Return what is compared: jobs or launches."""
+        return "jobs" if self.by_job else "launches"
 
     def group(self, name: str | None) -> Group:
         """Return the group of a name; StopIteration for none."""
@@ -192,7 +203,13 @@ def compare(every: Sequence[Series], baseline: str, *, looked: float = 1.0) -> l
 
 def _compared(fom: Fom, family: Sequence[Series], baseline: str, looked: float) -> list[Comparison]:
     taken = [_samples(series) for series in family]
-    summaries = [_summaries(series, of_series) for series, of_series in zip(family, taken, strict=True)]
+    summaries = [
+        {
+            name: medians.summarise(sample.values, series.evidence[name].noise_percent, sample.of_jobs)
+            for name, sample in of_series.items()
+        }
+        for series, of_series in zip(family, taken, strict=True)
+    ]
     bests = [verdicts.best_of(groups, fom.better) if groups else "" for groups in summaries]
     pairs = sum(math.comb(len(of_series), 2) for of_series in taken)
     with_baseline = sum(len(of_series) - 1 for of_series in taken if baseline in of_series)
@@ -220,13 +237,6 @@ def _samples(series: Series) -> dict[str, Sample]:
     if series.deterministic:
         evidence = {name: dataclasses.replace(group, jobs=()) for name, group in evidence.items()}
     return samples.of_groups(evidence, is_counted=series.fom.unit.measures in COUNTED)
-
-
-def _summaries(series: Series, taken: Mapping[str, Sample]) -> dict[str, Summary]:
-    return {
-        name: medians.summarise(sample.values, series.evidence[name].noise_percent, sample.of_jobs)
-        for name, sample in taken.items()
-    }
 
 
 def _tests(

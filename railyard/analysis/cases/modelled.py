@@ -14,7 +14,7 @@ from msgspec import structs
 
 from railyard.records.benchmark import Series
 from railyard.records.json_io import Json
-from railyard.records.record import Launch, Origin, Record
+from railyard.records.record import Origin, Record
 from railyard.records.units import Fom
 
 LINK_BOUND = frozenset({"halo", "hops", "paths", "rowcol", "topobw", "contention", "pt2pt", "congestor", "sonar"})
@@ -44,9 +44,7 @@ def scale(record: Record) -> float:
 def unconverted_scale(setting: Mapping[str, Json]) -> float:
     """Return the rate scale with which alone an entry's figures compare; 1 where they are converted, or have none."""
     torus = setting["torus"]
-    if not torus or is_converted(setting["origin"], setting["benchmark"]):
-        return 1.0
-    return float(torus["rate_scale"])
+    return float(torus["rate_scale"]) if torus and not is_converted(setting["origin"], setting["benchmark"]) else 1.0
 
 
 def multiplier(setting: Mapping[str, Json], fom: Fom) -> float:
@@ -68,28 +66,26 @@ def _record(record: Record) -> Record:
     if factor == 1.0:
         return record
     has_latency = bool(record.provenance["torus"]["latency_scaled"])
-    launches = tuple(_launch(launch, factor, has_latency) for launch in record.launches)
-    return dataclasses.replace(record, launches=launches)
 
+    def converted(recorded: Sequence[Series]) -> tuple[Series, ...]:
+        factors = [_multiplier(series.fom, factor, has_latency) for series in recorded]
+        return tuple(
+            series if by == 1.0 else structs.replace(series, samples=tuple(by * sample for sample in series.samples))
+            for series, by in zip(recorded, factors, strict=True)
+        )
 
-def _launch(launch: Launch, factor: float, has_latency: bool) -> Launch:
-    roles = launch.roles and tuple(
-        structs.replace(role, series=_series(role.series, factor, has_latency)) for role in launch.roles
+    launches = tuple(
+        structs.replace(
+            launch,
+            series=converted(launch.series),
+            roles=launch.roles and tuple(structs.replace(role, series=converted(role.series)) for role in launch.roles),
+        )
+        for launch in record.launches
     )
-    return structs.replace(launch, series=_series(launch.series, factor, has_latency), roles=roles)
-
-
-def _series(recorded: Sequence[Series], factor: float, has_latency: bool) -> tuple[Series, ...]:
-    return tuple(_converted(series, _multiplier(series.fom, factor, has_latency)) for series in recorded)
+    return dataclasses.replace(record, launches=launches)
 
 
 def _multiplier(fom: Fom, factor: float, has_latency: bool) -> float:
     if fom.unit.measures in _RATES:
         return 1 / factor
     return factor if fom.unit.measures == "time" and (has_latency or "latency" not in fom) else 1.0
-
-
-def _converted(series: Series, multiplier: float) -> Series:
-    if multiplier == 1.0:
-        return series
-    return structs.replace(series, samples=tuple(multiplier * sample for sample in series.samples))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -21,7 +21,7 @@ from railyard.analysis.stats import medians
 from railyard.analysis.stats.verdicts import Outcome
 from railyard.analysis.text import MINUS, percent, size_text
 from railyard.records import studies
-from railyard.records.benchmark import Label, Labels
+from railyard.records.benchmark import Label
 from railyard.records.record import Origin
 from railyard.records.studies import Contrast, Published, Shown
 from railyard.records.units import Better, Fom
@@ -34,7 +34,7 @@ FACTOR = 1.5
 MOST, LEAST = ("up to", "at most", "below"), ("more than", "at least", "over")
 ABSOLUTE = frozenset({Shown.VALUE, Shown.DIFFERENCE})
 T = TypeVar("T")
-Observed = Mapping[tuple[Fom, Labels], Mapping[Combination, Sequence[Observation]]]
+ByCombination = Mapping[Combination, Sequence[Observation]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,20 +109,15 @@ def _answers(
 ) -> dict[Origin, list[tuple[str, str]]]:
     answers: dict[Origin, list[tuple[str, str]]] = {origin: [] for origin in COLUMNS}
     for case, comparisons in judged:
-        if name in case.first.case.studies and case.first.case.benchmark == number.benchmark:
-            answer = (here(number, case, comparisons), _source(case))
+        request = case.first.case
+        if name in request.studies and request.benchmark == number.benchmark:
+            ranks = max((len(launch.ranks) for _, launch in cases.launches(case)), default=0)
+            topology = request.topology.name if request.topology else ""
+            run = ", ".join(filter(None, [request.check, topology, f"{ranks} ranks"]))
+            answer = here(number, case, comparisons), f"{case.first.system.name}: {run}"
             if answer[0] and answer not in answers[case.origin]:
                 answers[case.origin].append(answer)
     return answers
-
-
-def _source(case: Case) -> str:
-    """Return `simtorus: rowcol_paper, blue-waters, 343 ranks`."""
-    request = case.first.case
-    ranks = max((len(launch.ranks) for record in case.records for launch in record.launches), default=0)
-    topology = request.topology.name if request.topology else ""
-    run = ", ".join(filter(None, [request.check, topology, f"{ranks} ranks"]))
-    return f"{case.first.system.name}: {run}"
 
 
 def reasons(shown: Sequence[Answers]) -> list[tuple[str, str]]:
@@ -137,7 +132,7 @@ def reasons(shown: Sequence[Answers]) -> list[tuple[str, str]]:
 
 def unanswered(grouped: Sequence[Case]) -> list[str]:
     """Return the benchmarks that a study of these cases published numbers of, and that no case here ran."""
-    names = list(dict.fromkeys(name for case in grouped for name in case.first.case.studies))
+    names = dict.fromkeys(name for case in grouped for name in case.first.case.studies)
     missing = []
     for study in studies.of(names):
         ran = {case.first.case.benchmark for case in grouped if study.name in case.first.case.studies}
@@ -148,51 +143,45 @@ def unanswered(grouped: Sequence[Case]) -> list[str]:
 
 def here(published: Published, case: Case, comparisons: Sequence[Comparison]) -> str:
     """Return what a case answers to a published number, as text; empty if it has no answer."""
-    contrast = published.compare
+    contrast, torus = published.compare, case.first.provenance["torus"]
     if contrast is None:
         return ""
-    if not _is_on_grid(contrast, case.first.case.parameters.get("grid", [])):
+    grid = case.first.case.parameters.get("grid", [])
+    extents = grid if isinstance(grid, list) else []  # whatever its record holds there
+    if contrast.dimensions not in (0, len(extents)) or (contrast.side and extents != [contrast.side] * len(extents)):
         return ""
-    torus = case.first.provenance["torus"]
     if contrast.shown in ABSOLUTE and torus is not None and torus["rate_scale"] != 1:
         return ""  # a scaled torus has ratios, no rates and times of the machine's
-    if contrast.baseline:
-        return _of_combinations(contrast, case, comparisons)
-    return _of_series(contrast, case)
-
-
-def _is_on_grid(contrast: Contrast, grid: object) -> bool:
-    """Return whether a case's process grid, whatever its record holds there, is one that a contrast is about."""
-    extents = grid if isinstance(grid, list) else []
-    has_dimensions = contrast.dimensions in (0, len(extents))
-    return has_dimensions and (contrast.side == 0 or extents == [contrast.side] * len(extents))
+    return _of_combinations(contrast, case, comparisons) if contrast.baseline else _of_series(contrast, case)
 
 
 def _of_combinations(contrast: Contrast, case: Case, comparisons: Sequence[Comparison]) -> str:
-    of_fom = [
-        member
-        for member in comparisons
-        if contrast.fom in ("", member.fom) and contrast.labels.items() <= dict(member.labels).items()
-    ]
-    if not of_fom:
+    first = next(
+        (
+            member
+            for member in comparisons
+            if contrast.fom in ("", member.fom) and contrast.labels.items() <= dict(member.labels).items()
+        ),
+        None,
+    )
+    if first is None:
         return _of_largest_size(contrast, case)
-    first = of_fom[0]
     ours, base = _named(contrast, list(zip(case.combinations, first.groups, strict=True)))
     if ours is None and base is None:
         return ""
     if ours is None or base is None or ours.summary is None or base.summary is None:
         return "not measured"
     if contrast.shown is not Shown.CHANGE:
-        return _shown(contrast, first.fom, ours.summary.median, base.summary.median)
-    change = medians.change_percent(ours.summary.median, base.summary.median)
+        return _shown(contrast, first.fom, ours.median, base.median)
+    change = medians.change_percent(ours.median, base.median)
+    title = comparison.title(first)
     if change is None:
         return ""
     if round(change, 2) == 0:
-        return f"no difference ({comparison.title(first)})"
+        return f"no difference ({title})"
     is_better = (change < 0) == (first.fom.better is Better.LOWER)
     shown = f"{percent(abs(change), signed=False)} {'better' if is_better else 'worse'}"
     alike = first.verdict.outcome is Outcome.NO_DIFFERENCE and not {ours.name, base.name} & {*first.verdict.apart}
-    title = comparison.title(first)
     return f"no difference shown ({shown}; {title})" if alike else f"{shown} ({title})"
 
 
@@ -213,15 +202,25 @@ def _of_largest_size(contrast: Contrast, case: Case) -> str:
 
 
 def _of_series(contrast: Contrast, case: Case) -> str:
-    """Return the answer of two series at the largest message size that both have, unless the labels name one."""
+    """Return the answer of the series that have the contrast's labels: their value, how far apart, or of two of them.
+
+    Two are compared at the largest message size that both have, unless the labels name one.
+    """
     observed = cases.observations(case)
-    if contrast.shown is Shown.VALUE:
-        return _one_value(contrast, observed, case)
+    chosen = [
+        (fom, dict(labels), by_combination)
+        for (fom, labels), by_combination in observed.items()
+        if fom == contrast.fom and contrast.labels.items() <= dict(labels).items()
+    ]
     if contrast.shown is Shown.APART:
-        return _most_apart(contrast, observed)
+        return _most_apart((labels, by_combination) for _, labels, by_combination in chosen)
+    if contrast.shown is Shown.VALUE:
+        values = [value for _, _, series in chosen if (value := _middle(series, case)) is not None]
+        unit = chosen[0][0].unit.text if chosen else ""
+        return f"{contrast.factor * medians.summarise(values).median:.4g} {unit}" if values else ""
     pairs = [
         (labels.get("size_bytes", 0), ours, base, fom)
-        for fom, labels, by_combination in _chosen(contrast, observed)
+        for fom, labels, by_combination in chosen
         for base in [_middle(observed.get((fom, cases.frozen_labels({**labels, **contrast.against})), {}), case)]
         for ours in [_middle(by_combination, case)]
         if ours is not None and base is not None
@@ -232,33 +231,11 @@ def _of_series(contrast: Contrast, case: Case) -> str:
     return _shown(contrast, fom, ours, base)
 
 
-def _chosen(
-    contrast: Contrast, observed: Observed
-) -> Iterator[tuple[Fom, dict[str, Label], Mapping[Combination, Sequence[Observation]]]]:
-    """Yield the series of a contrast's figure of merit that have its labels."""
-    for (fom, labels), by_combination in observed.items():
-        if fom == contrast.fom and contrast.labels.items() <= dict(labels).items():
-            yield fom, dict(labels), by_combination
-
-
-def _one_value(contrast: Contrast, observed: Observed, case: Case) -> str:
-    values = [
-        (value, fom)
-        for fom, _, by_combination in _chosen(contrast, observed)
-        for value in [_middle(by_combination, case)]
-        if value is not None
-    ]
-    if not values:
-        return ""
-    median = medians.summarise([value for value, _ in values]).median
-    return f"{contrast.factor * median:.4g} {values[0][1].unit.text}"
-
-
-def _most_apart(contrast: Contrast, observed: Observed) -> str:
+def _most_apart(chosen: Iterable[tuple[Mapping[str, Label], ByCombination]]) -> str:
     """Return, as text, the largest range of samples of one series in percent of its smallest, over all launches."""
     ranges = [
         (100 * (max(samples) / min(samples) - 1), int(labels.get("size_bytes", 0)), len(samples))
-        for _, labels, by_combination in _chosen(contrast, observed)
+        for labels, by_combination in chosen
         for observations in by_combination.values()
         for samples in [[sample for launch in observations for sample in launch.repeats]]
         if len(samples) > 1 and min(samples) > 0
@@ -283,7 +260,7 @@ def _shown(contrast: Contrast, fom: Fom, ours: float, base: float) -> str:
     return "" if change is None else percent(change)
 
 
-def _middle(by_combination: Mapping[Combination, Sequence[Observation]], case: Case) -> float | None:
+def _middle(by_combination: ByCombination, case: Case) -> float | None:
     """Return the median over launches of the first combination that has any."""
     for combination in case.combinations:
         if values := by_combination.get(combination):

@@ -8,7 +8,7 @@ counted, not dropped. Leaves out: curves, whose points are not ranked; the score
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from railyard.analysis.cases.cases import Case, Combination
 from railyard.analysis.cases.judgement import Comparison
@@ -64,7 +64,7 @@ class Standing:
 def faster(name: str, score: Score, baseline: str, what: str = "") -> str:
     """Return `a is 2.11 times as fast as b (95 %: 2.09 to 2.13, 3 cases)`, the faster one first.
 
-    With `what` it is `a makes WHAT 2.11 times as fast as b`.
+    With `what` it is `a makes WHAT 2.11 times as fast as b`. Where launches are compared, it is `1 case, in this job`.
     """
     value, low, high = score.value, score.low, score.high
     if value < 1:
@@ -73,64 +73,49 @@ def faster(name: str, score: Score, baseline: str, what: str = "") -> str:
     form = Format.for_values([value - 1 or 1.0])
     decimals = Format(decimals=min(4, max(2, form.decimals - 2 if form.decimals is not None else 4)))
     between = "" if low is None or high is None else f"95 %: {decimals.text(low)} to {decimals.text(high)}, "
+    basis = counted(score.cases, "case")
+    if score.jobs is not None:
+        ours, theirs = score.jobs
+        same = f"{counted(ours, 'shared job')}" if score.is_shared else f"{counted(ours, 'job')} per side"
+        of_jobs = same if ours == theirs else f"{ours} and {theirs} jobs"
+        of_launches = f"in {'this job' if ours == 1 else f'these {ours} jobs'}"
+        basis += f", {of_jobs if score.by_job else of_launches}"
     verb = f"makes {what}" if what else "is"
-    return f"{name} {verb} {decimals.text(value)} times as fast as {baseline} ({between}{_basis(score)})"
-
-
-def _basis(score: Score) -> str:
-    """Return of how many cases and jobs a score is: `1 case, in this job` where launches are compared."""
-    cases = counted(score.cases, "case")
-    if score.jobs is None:
-        return cases
-    ours, theirs = score.jobs
-    if not score.by_job:
-        return f"{cases}, in {'this job' if ours == 1 else f'these {ours} jobs'}"
-    same = f"{counted(ours, 'shared job')}" if score.is_shared else f"{counted(ours, 'job')} per side"
-    return f"{cases}, {same if ours == theirs else f'{ours} and {theirs} jobs'}"
-
-
-#: System, origin, combination and baseline.
-_Key = tuple[str, str, str, str]
-
-
-@dataclass(slots=True)
-class _Contributions:
-    ratios: list[Ratio] = field(default_factory=list)
-    titles: list[str] = field(default_factory=list)
-    benchmarks: set[str] = field(default_factory=set)
-    missing: int = 0
+    return f"{name} {verb} {decimals.text(value)} times as fast as {baseline} ({between}{basis})"
 
 
 def standings(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Standing]:
     """Return a row for each combination that some case compares with its baseline, in the order of the cases."""
-    rows: dict[_Key, _Contributions] = {}
+    rows: dict[tuple[str, str, str, str], list[tuple[Case, list[Ratio]]]] = {}  # system, origin, combination, baseline
     for case, comparisons in judged:
         for combination in case.combinations:
             if combination != case.baseline:
                 key = (case.first.system.name, str(case.origin), _name(combination), _name(case.baseline))
-                row, name = rows.setdefault(key, _Contributions()), case.name(combination)
+                name = case.name(combination)
                 ratios = [ratio for one in comparisons if (ratio := one.ratio(name, (case.key,))) is not None]
-                row.ratios += ratios
-                row.titles += [title(case)] if ratios else []
-                row.missing += not ratios
-                row.benchmarks.add(case.first.case.benchmark)
-    scored: dict[_Key, Score | None] = {}
-    for family in {(system, origin, baseline): None for system, origin, _, baseline in rows}:
-        members = {key: row.ratios for key, row in rows.items() if (*key[:2], key[3]) == family}
-        scored |= score.scores(members)
-    return [
-        Standing(
-            system=key[0],
-            origin=key[1],
-            combination=key[2],
-            baseline=key[3],
-            score=scored[key],
-            missing=row.missing,
-            only=row.titles[0] if len(row.titles) == 1 else "",
-            what=programs.what(row.benchmarks),
+                rows.setdefault(key, []).append((case, ratios))
+    scored: dict[tuple[str, str, str, str], Score | None] = {}
+    for family in dict.fromkeys((system, origin, baseline) for system, origin, _, baseline in rows):
+        members = {key: of_cases for key, of_cases in rows.items() if (*key[:2], key[3]) == family}
+        scored |= score.scores(
+            {key: [ratio for _, ratios in of_cases for ratio in ratios] for key, of_cases in members.items()}
         )
-        for key, row in rows.items()
-    ]
+    standings = []
+    for (system, origin, name, baseline), of_cases in rows.items():
+        titles = [title(case) for case, ratios in of_cases if ratios]
+        standings.append(
+            Standing(
+                system=system,
+                origin=origin,
+                combination=name,
+                baseline=baseline,
+                score=scored[system, origin, name, baseline],
+                missing=len(of_cases) - len(titles),
+                only=titles[0] if len(titles) == 1 else "",
+                what=programs.what({case.first.case.benchmark for case, _ in of_cases}),
+            )
+        )
+    return standings
 
 
 def _name(combination: Combination) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,8 +42,7 @@ What = tuple[Fom, Labels, str]
 Key = tuple[What, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Captioned:
+class Captioned(NamedTuple):
     """A table and its caption."""
 
     caption: str
@@ -61,7 +60,7 @@ def tables(case: Case) -> list[Captioned]:
         ("Over the groups that a launch's nodes are in; medians over launches", _over_groups(case, placed)),
         ("By the proximity of two hosts; medians over launches", _by_proximity(case, placed)),
     )
-    return [Captioned(caption=caption, data=data) for caption, data in parts if data.rows]
+    return [Captioned(caption, data) for caption, data in parts if data.rows]
 
 
 def _over_groups(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTable:
@@ -81,9 +80,9 @@ def _over_groups(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTab
 
 
 def _by_proximity(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTable:
-    by_launch: dict[Key, dict[int, list[float]]] = {}
+    values: dict[Key, list[Observation]] = {}
     pairs: dict[Key, set[tuple[str, str]]] = {}
-    for number, (record, launch) in enumerate(placed):
+    for record, launch in placed:
         between = [
             (series, (str(series.labels["from"]), str(series.labels["to"])))
             for series in launch.series
@@ -91,30 +90,28 @@ def _by_proximity(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTa
         ]
         nodes = spans.coordinates(record.case.allocation["nodes"])
         at = spans.places({host for _, ends in between for host in ends}, nodes)
+        medians_of: dict[Key, list[float]] = {}
         for series, ends in between:
             related = spans.proximity(*ends, at, has_groups=True)
             if related is not None:
                 shared = {name: value for name, value in series.labels.items() if name in {"test", "size_bytes"}}
                 of = series.fom, cases.frozen_labels(shared), _with(case, launch)
                 key = of, PROXIMITIES.index(related)
-                by_launch.setdefault(key, {}).setdefault(number, []).append(statistics.median(series.samples))
+                medians_of.setdefault(key, []).append(statistics.median(series.samples))
                 pairs.setdefault(key, set()).add(ends)
+        for key, of_pairs in medians_of.items():
+            values.setdefault(key, []).append(Observation(value=statistics.median(of_pairs), job=record.job))
     columns = ("figure of merit", "with", "proximity", "median", "95 % interval", "n", "min to max", "pairs")
     rows = [
         (
             _title(of[0], of[1]),
             of[2],
             str(PROXIMITIES[index]),
-            *_statistics(
-                [
-                    Observation(value=statistics.median(pair_medians), job=placed[number][0].job)
-                    for number, pair_medians in by_launch[of, index].items()
-                ]
-            ),
+            *_statistics(values[of, index]),
             str(len(pairs[of, index])),
         )
-        for of, index in _compared(by_launch)
-        if _is_shown(of, by_launch)
+        for of, index in _compared(values)
+        if _is_shown(of, values)
     ]
     return DataTable(columns=columns, rows=rows, numbers=_NUMBERS)
 
@@ -173,12 +170,9 @@ Values = Sequence[float]
 def outliers(case: Case) -> list[Captioned]:
     """Return a row for each figure of merit and policy; nothing for a case that does not compare policies."""
     rows = [row for of, by_policy in _by_policy(case).items() for row in _policy_rows(of, by_policy)]
-    if not rows:
-        return []
     caption = f"Outliers over launches by NIC policy: beyond the quartiles by {FENCE} times their distance"
-    return [
-        Captioned(caption=caption, data=DataTable(columns=_OF_POLICIES, rows=rows, numbers=frozenset(_OF_POLICIES[2:])))
-    ]
+    data = DataTable(columns=_OF_POLICIES, rows=rows, numbers=frozenset(_OF_POLICIES[2:]))
+    return [Captioned(caption, data)] if rows else []
 
 
 def count_outliers(values: Values) -> int:
@@ -206,11 +200,8 @@ def _by_policy(case: Case) -> Mapping[tuple[Fom, Labels], Mapping[str, Values]]:
     curves = comparison.curve_foms(observed)
     by_series: dict[tuple[Fom, Labels], dict[str, list[float]]] = {}
     for (fom, labels), by_combination in observed.items():
-        if (
-            fom in curves
-            or "size_bytes" in dict(labels)
-            or len({combination.placement for combination in by_combination}) > 1
-        ):
+        placements = {combination.placement for combination in by_combination}
+        if fom in curves or "size_bytes" in dict(labels) or len(placements) > 1:
             continue
         for combination, values in by_combination.items():
             if len(values) >= medians.ENOUGH:
@@ -225,8 +216,7 @@ def _policy_rows(of: tuple[Fom, Labels], by_policy: Mapping[str, Values]) -> lis
     base = by_policy.get(ONE_RAIL)
     rows: list[tuple[str, ...]] = []
     for policy, values in by_policy.items():
-        variation = medians.spread_percent(values)
-        shown = NOTHING if variation is None else percent(variation, signed=False)
+        shown = percent(medians.spread_percent(values), signed=False)
         p = f"{p_of_spreads(values, base):.2g}" if base is not None and policy != ONE_RAIL else NOTHING
         rows.append((title, policy, str(len(values)), str(count_outliers(values)), shown, p))
     return rows

@@ -6,7 +6,7 @@ Leaves out: markup. Text is not escaped here; the page's template does that.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from railyard.analysis.cases import comparison as comparisons
 from railyard.analysis.cases.cases import Tally
@@ -42,10 +42,8 @@ _STATISTICS = ("median", "95 % interval", "n", "min to max")
 
 def comparison_data(members: Sequence[Comparison]) -> DataTable:
     """Return the numbers behind the figure of comparisons of one FOM."""
-    return _data(
-        ("series", "combination"),
-        [(comparisons.label_text(member.labels) or "all", rows(member)) for member in members],
-    )
+    sections = [(comparisons.label_text(member.labels) or "all", rows(member)) for member in members]
+    return _data(("series", "combination"), sections)
 
 
 def panel_data(panel: Panel) -> DataTable:
@@ -67,66 +65,45 @@ def rows(comparison: Comparison) -> list[Cells]:
 
 
 def _row(comparison: Comparison, group: Group) -> Cells:
-    evidence, form = group.evidence, comparison.format
+    evidence, form, summary = group.evidence, comparison.format, group.summary
     count, planned = len(evidence.values), evidence.tally.planned if evidence.tally else 0
     n = f"{count} of {planned}" if planned > count or (evidence.tally and not count) else str(count)
     if group.sample and group.sample.by_job:
         n = counted(len(group.sample.values), "job")
     verdict, note = comparisons.verdict_text(comparison, group), _note(evidence.tally, count)
-    if group.summary is None:
-        return Cells(name=group.name, median=NOTHING, interval=NOTHING, n=n, span=NOTHING, verdict=verdict, note=note)
-    change = NOTHING if group.change_percent is None else percent(group.change_percent)
-    interval = group.change_interval
-    between = "" if interval is None else " to ".join(map(percent, interval)).replace(" %", "", 1)
-    if group.name == comparison.baseline:
-        change = "baseline"
+    cells = Cells(name=group.name, median=NOTHING, interval=NOTHING, n=n, span=NOTHING, verdict=verdict, note=note)
+    if summary is None:
+        return cells
+    change = "baseline" if group.name == comparison.baseline else percent(group.change_percent)
+    cells = replace(cells, median=form.text(summary.median), change=change)
     if comparison.is_exact:
-        value = form.text(group.summary.median)
-        return Cells(
-            name=group.name, median=value, interval=EXACT, n=n, span="", change=change, verdict=verdict, note=note
-        )
-    return Cells(
-        name=group.name,
-        median=form.text(group.summary.median),
-        interval=interval_text(group.summary.interval, form),
-        n=n,
-        span=span_text(group.summary, form),
-        spread=spread_text(group.summary),
-        repeats=_repeats(evidence.repeats, form),
-        change=change,
-        between=between,
+        return replace(cells, interval=EXACT, span="")
+    between = group.change_interval
+    low, high = percentiles(evidence.repeats) if evidence.repeats else (0.0, 0.0)
+    return replace(
+        cells,
+        interval=interval_text(summary.interval, form),
+        span=span_text(summary, form),
+        spread=percent(summary.spread_percent, signed=False),
+        repeats=f"{form.text(low)} to {form.text(high)}" if evidence.repeats else NOTHING,
+        between="" if between is None else " to ".join(map(percent, between)).replace(" %", "", 1),
         p_holm=comparisons.p_text(group.test.p_holm).removeprefix("= ") if group.test else "",
-        verdict=verdict,
-        note=note,
     )
-
-
-def spread_text(summary: Summary) -> str:
-    """Return the run-to-run variation: `1.2 %`, or a dash for a single launch."""
-    return NOTHING if summary.spread_percent is None else percent(summary.spread_percent, signed=False)
-
-
-def _repeats(repeats: Sequence[float], form: Format) -> str:
-    """Return the 5th and 95th percentile of all repeats of all launches."""
-    if not repeats:
-        return NOTHING
-    low, _, high = percentiles(repeats)
-    return f"{form.text(low)} to {form.text(high)}"
 
 
 def _note(tally: Tally | None, values: int) -> str:
     """Return in words the launches that are not results or have no value, and results that were not verified."""
     if tally is None:
         return ""
-    counts = (
-        (tally.void, "void"),
-        (tally.failed, "failed"),
-        (tally.not_measured, "not measured"),
-        (tally.ok - values, "without this figure"),
-        (tally.unverified, "with data not verified"),
-        (tally.cannot_tell, "with placement not proved"),
-    )
-    return ", ".join(f"{count} {word}" for count, word in counts if count > 0)
+    counts = {
+        "void": tally.void,
+        "failed": tally.failed,
+        "not measured": tally.not_measured,
+        "without this figure": tally.ok - values,
+        "with data not verified": tally.unverified,
+        "with placement not proved": tally.cannot_tell,
+    }
+    return ", ".join(f"{count} {word}" for word, count in counts.items() if count > 0)
 
 
 def _point_row(panel: Panel, point: Point) -> Cells:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from railyard.analysis.cases import cases, modelled
 from railyard.analysis.cases.cases import Case
+from railyard.analysis.text import counted
 from railyard.records.json_io import Json
 from railyard.records.record import Origin, Software
 
@@ -60,7 +61,10 @@ def heading(case: Case, among: Sequence[Case]) -> str:
 
 
 def origin_note(case: Case) -> str:
-    """Return how far the rates and latencies of a virtual torus are scaled; empty for other origins."""
+    """Return how far a virtual torus scales rates and latencies, and the error bounds of the launches that count.
+
+    Empty for other origins.
+    """
     torus = case.first.provenance["torus"]
     if case.origin is not Origin.EMULATED or torus is None:
         return ""
@@ -68,24 +72,19 @@ def origin_note(case: Case) -> str:
     carrier = "Packets pass a user-space router." if torus.get("network") == "router" else ""
     shown = modelled.scale_text(case.first)
     form = f"Shown for the modelled machine, emulated {shown}." if shown else "Shown as recorded."
-    parts = [f"Rate scale {torus['rate_scale']:g}.", form, latency, carrier, _bound_note(case)]
-    return " ".join(filter(None, parts))
-
-
-def _bound_note(case: Case) -> str:
-    """Return the error estimates of the launches that count, in one sentence; empty where none has one."""
     bounds = sorted(
         float(bound)
-        for record in case.records
-        for launch in record.launches
+        for _, launch in cases.launches(case)
         if launch.guard is not None
         and not launch.is_void
         and isinstance(bound := launch.guard.figures.get("error_bound_percent"), int | float)
     )
-    if not bounds:
-        return ""
-    middle = bounds[len(bounds) // 2]
-    return f"Error bound of the launches: {middle:.1f} % in the middle, {bounds[-1]:.1f} % at most."
+    errors = ""
+    if bounds:
+        middle = bounds[len(bounds) // 2]
+        errors = f"Error bound of the launches: {middle:.1f} % in the middle, {bounds[-1]:.1f} % at most."
+    parts = [f"Rate scale {torus['rate_scale']:g}.", form, latency, carrier, errors]
+    return " ".join(filter(None, parts))
 
 
 def facts(case: Case) -> list[tuple[str, str]]:
@@ -95,20 +94,19 @@ def facts(case: Case) -> list[tuple[str, str]]:
     rows = [(name.replace("_", " "), value_text(value, name)) for name, value in sorted(request.parameters.items())]
     if topology:
         extents = f"{value_text(list(topology.extents), 'extents')} routers, " if topology.extents else ""
-        rails = f"{topology.rails} rail{'s' if topology.rails > 1 else ''}"
-        routers = f"{topology.nodes_per_router} node{'s' if topology.nodes_per_router > 1 else ''} per router"
-        rows.append(("topology", f"{topology.name} ({extents}{routers}, {rails})"))
+        routers = f"{counted(topology.nodes_per_router, 'node')} per router"
+        rows.append(("topology", f"{topology.name} ({extents}{routers}, {counted(topology.rails, 'rail')})"))
     torus = case.first.provenance["torus"]
     if torus and (routes := torus.get("routes")):
         rows.append(("routes", f"{routes['choose']}, order {routes['order']}, seed {routes['seed']}"))
-    rows.append(("nodes", f"{len(nodes)}, order {request.allocation['order']}"))
-    rows.append(("placements", ", ".join(request.placements)))
-    rows.append(("NIC policies", ", ".join(request.nic_policies)))
-    if Software.IMAGE in request.software:
-        rows.append(("software", ", ".join(request.software)))
-    if request.studies:
-        rows.append(("studies", ", ".join(request.studies)))
-    return rows
+    rows += [
+        ("nodes", f"{len(nodes)}, order {request.allocation['order']}"),
+        ("placements", ", ".join(request.placements)),
+        ("NIC policies", ", ".join(request.nic_policies)),
+        ("software", ", ".join(request.software) if Software.IMAGE in request.software else ""),
+        ("studies", ", ".join(request.studies)),
+    ]
+    return [(name, text) for name, text in rows if text or name not in ("software", "studies")]
 
 
 def value_text(value: Json, name: str = "") -> str:

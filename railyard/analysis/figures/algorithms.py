@@ -52,18 +52,26 @@ def _drawing(number: int, of_collective: Sequence[Answer]) -> Drawing:
     ]
     sizes, first = sorted({size for _, _, groups in rows for size in groups}), answers[0]
     title = f"{first.collective.capitalize()}: time against the library's default, {first.where.ranks} ranks"
-    used = {
-        one.where.placement: " and ".join(f"{name} from {size_text(least)} on" for name, least in one.use.items())
+    uses = "; ".join(
+        f"{one.where.placement}: "
+        + " and ".join(f"{name} from {size_text(least)} on" for name, least in one.use.items())
         for one in answers
-    }
-    uses = "; ".join(f"{placement}: {text}" for placement, text in used.items() if text)
+        if one.use
+    )
     statement = f"Use with {uses}." if uses else "No algorithm is better than the library's default."
+    columns = ("placement", "algorithm", "size (bytes)", "change (%)", "finding")
+    cells = [
+        (placement, name, str(size), f"{group.change_percent:+.1f}", str(group.finding))
+        for placement, name, groups in rows
+        for size, group in groups.items()
+        if group.change_percent is not None
+    ]
     return Drawing(
         name=f"algorithms-{number}",
         title=title,
         description=f"{title}, in percent. {statement}",
         paint=lambda figure: _paint(figure, title, rows, sizes),
-        data=_data(rows),
+        data=DataTable(columns=columns, rows=cells, numbers=frozenset(columns[2:4])),
         width_in=2.6 + 0.75 * len(sizes),
         height_in=1.1 + 0.3 * len(rows),
         statement=statement,
@@ -91,14 +99,3 @@ def _paint(figure: Figure, title: str, rows: Sequence[Row], sizes: Sequence[int]
     axes.set_xlabel("change of the time in percent; * a difference was found")
     axes.grid(visible=False)
     axes.tick_params(length=0)
-
-
-def _data(rows: Sequence[Row]) -> DataTable:
-    columns = ("placement", "algorithm", "size (bytes)", "change (%)", "finding")
-    cells = [
-        (placement, name, str(size), f"{group.change_percent:+.1f}", str(group.finding))
-        for placement, name, groups in rows
-        for size, group in groups.items()
-        if group.change_percent is not None
-    ]
-    return DataTable(columns=columns, rows=cells, numbers=frozenset(columns[2:4]))

@@ -20,7 +20,7 @@ from railyard.analysis.cases import cases
 from railyard.analysis.cases.cases import Case
 from railyard.analysis.figures import svg
 from railyard.analysis.figures.drawing import DataTable, Drawing
-from railyard.analysis.text import percent, size_text
+from railyard.analysis.text import capital, percent, size_text
 from railyard.records.benchmark import Label
 
 #: These figures are no benchmark's own (`railyard.analysis.figures.registry`).
@@ -42,7 +42,8 @@ _MOST_TICKS = 8
 
 #: Classes of calls in the order of the bars.
 CLASSES = ("point-to-point", "collective", "other")
-SHARES_TITLE, SIZES_TITLE = "Share of the time spent in MPI", "Mean size of a message"
+#: The charts of all applications: the part of `Profiled`, title and unit. Shares are stacked, sizes side by side.
+CHARTS = (("shares", "Share of the time spent in MPI", "%"), ("sizes", "Mean size of a message", "bytes"))
 _BAR_IN = 0.55
 
 ByClass = Mapping[str, float]
@@ -53,8 +54,24 @@ Bins = dict[int, float]
 
 def drawings(case: Case) -> list[Drawing]:
     """Return the histograms of a profiled case; nothing for any other."""
-    bins_of = {fom: bins for fom in NAMES if (bins := histogram(case, fom))}
-    return [_drawing(bins_of, persistent_sends(case))] if bins_of else []
+    bins_of = {fom: bins for fom in NAMES if (bins := dict(sorted(cases.medians(case, fom, _size).items())))}
+    if not bins_of:
+        return []
+    title, sends, words = "Sizes of messages", persistent_sends(case), _in_words(bins_of)
+    counted = f"included: {sends.in_words()}" if sends else "persistent sends were not counted"
+    columns = ("histogram", "up to (bytes)", "%")
+    rows = [(NAMES[fom], str(size), f"{value:.6g}") for fom, bins in bins_of.items() for size, value in bins.items()]
+    return [
+        Drawing(
+            name="sizes",
+            title=title,
+            description=f"{title}, each bar up to the size below it: {words}.",
+            paint=lambda figure: _paint(figure.subplots(), bins_of, title),
+            data=DataTable(columns=columns, rows=rows, numbers=frozenset(columns[1:])),
+            statement=f"{words} ({counted}).",
+            foms=CLAIMED,
+        )
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,28 +97,9 @@ def persistent_sends(case: Case) -> PersistentSends | None:
     return None if messages is None else PersistentSends(messages=messages, size_bytes=size_bytes or 0.0)
 
 
-def histogram(case: Case, fom: str) -> Bins:
-    """Return the bins of a histogram in the order of sizes."""
-    return dict(sorted(cases.medians(case, fom, _size).items()))
-
-
 def _size(labels: Mapping[str, Label]) -> int | None:
     size = labels.get("size_bytes")
     return size if isinstance(size, int) else None
-
-
-def _drawing(bins_of: Mapping[str, Bins], sends: PersistentSends | None) -> Drawing:
-    title = "Sizes of messages"
-    counted = f"included: {sends.in_words()}" if sends else "persistent sends were not counted"
-    return Drawing(
-        name="sizes",
-        title=title,
-        description=f"{title}, each bar up to the size below it: {_in_words(bins_of)}.",
-        paint=lambda figure: _paint(figure.subplots(), bins_of, title),
-        data=_data(bins_of),
-        statement=f"{_in_words(bins_of)} ({counted}).",
-        foms=CLAIMED,
-    )
 
 
 def _in_words(bins_of: Mapping[str, Bins]) -> str:
@@ -112,8 +110,7 @@ def _in_words(bins_of: Mapping[str, Bins]) -> str:
         if bins[largest] >= 1 or not parts:
             share = percent(bins[largest], signed=False)
             parts.append(f"messages of at most {size_text(largest + 1)} have {share} {NAMES[fom]}")
-    text = "; ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}"
+    return capital("; ".join(parts))
 
 
 def _paint(axes: Axes, bins_of: Mapping[str, Bins], title: str) -> None:
@@ -140,12 +137,6 @@ def _paint(axes: Axes, bins_of: Mapping[str, Bins], title: str) -> None:
     axes.legend(loc="best")
 
 
-def _data(bins_of: Mapping[str, Bins]) -> DataTable:
-    columns = ("histogram", "up to (bytes)", "%")
-    rows = [(NAMES[fom], str(size), f"{value:.6g}") for fom, bins in bins_of.items() for size, value in bins.items()]
-    return DataTable(columns=columns, rows=rows, numbers=frozenset(columns[1:]))
-
-
 # ---- all applications side by side ----
 
 
@@ -166,16 +157,16 @@ class Profiled:
 def profiled(grouped: Sequence[Case]) -> list[Profiled]:
     """Return the cases that have a profile, in their order; to a name that occurs twice the case's number is added."""
     numbered = [(number, case) for number, case in enumerate(grouped, 1) if by_class(case, SHARE)]
-    names = _names(numbered)
+    names = [case.first.case.benchmark for _, case in numbered]
     return [
         Profiled(
-            name=names[number],
+            name=f"{name} (case {number})" if names.count(name) > 1 else name,
             origin=str(case.origin),
             shares=by_class(case, SHARE),
             sizes=by_class(case, SIZE),
             sends=persistent_sends(case),
         )
-        for number, case in numbered
+        for (number, case), name in zip(numbered, names, strict=True)
     ]
 
 
@@ -187,17 +178,10 @@ def by_class(case: Case, fom: str) -> ByClass:
 
 def drawings_of_cases(grouped: Sequence[Case]) -> list[Drawing]:
     """Return the two charts of each origin that has profiled applications."""
-    profiles = profiled(grouped)
-    drawings = []
-    for origin in dict.fromkeys(profile.origin for profile in profiles):
-        members = [profile for profile in profiles if profile.origin == origin]
-        shares, sizes = ({one.name: getattr(one, part) for one in members} for part in ("shares", "sizes"))
-        note = persistent_note(members)
-        drawings += [
-            _chart("shares", SHARES_TITLE, "%", members=members, values=shares, stacked=True),
-            _chart("sizes", SIZES_TITLE, "bytes", members=members, values=sizes, stacked=False, note=note),
-        ]
-    return drawings
+    by_origin: dict[str, list[Profiled]] = {}
+    for profile in profiled(grouped):
+        by_origin.setdefault(profile.origin, []).append(profile)
+    return [_chart(members, *chart) for members in by_origin.values() for chart in CHARTS]
 
 
 def persistent_note(profiles: Sequence[Profiled]) -> str:
@@ -216,35 +200,21 @@ def persistent_note(profiles: Sequence[Profiled]) -> str:
     return " ".join(sentences)
 
 
-def _names(numbered: Sequence[tuple[int, Case]]) -> dict[int, str]:
-    plain = {number: case.first.case.benchmark for number, case in numbered}
-    return {
-        number: f"{name} (case {number})" if list(plain.values()).count(name) > 1 else name
-        for number, name in plain.items()
-    }
-
-
-def _chart(
-    name: str,
-    title: str,
-    unit: str,
-    *,
-    members: Sequence[Profiled],
-    values: Mapping[str, ByClass],
-    stacked: bool,
-    note: str = "",
-) -> Drawing:
-    origin = members[0].origin
+def _chart(members: Sequence[Profiled], part: str, title: str, unit: str) -> Drawing:
+    values: dict[str, ByClass] = {one.name: getattr(one, part) for one in members}
+    origin, note = members[0].origin, persistent_note(members) if part == "sizes" else ""
     words = "; ".join(
         f"{application} " + ", ".join(f"{kind} {_number(value, unit)} {unit}" for kind, value in by_kind.items())
         for application, by_kind in values.items()
     )
+    columns = ("application", "class of call", unit)
+    rows = [(name, kind, f"{value:.6g}") for name, of_name in values.items() for kind, value in of_name.items()]
     return Drawing(
-        name=f"{name}-{origin}",
+        name=f"{part}-{origin}",
         title=f"{title} ({origin})",
         description=f"{title} of each application, by class of call: {words}.{note and ' '}{note}",
-        paint=lambda figure: _paint_chart(figure, values, title, unit, stacked=stacked),
-        data=_chart_data(values, unit),
+        paint=lambda figure: _paint_chart(figure, values, title, unit),
+        data=DataTable(columns=columns, rows=rows, numbers=frozenset(columns[2:])),
         height_in=1.5 + _BAR_IN * len(members),
     )
 
@@ -253,19 +223,20 @@ def _number(value: float, unit: str) -> str:
     return f"{value:,.0f}" if unit == "bytes" else f"{value:.3g}"
 
 
-def _paint_chart(figure: Figure, values: Mapping[str, ByClass], title: str, unit: str, *, stacked: bool) -> None:
-    names, shown = (list(values), [kind for kind in CLASSES if any(kind in by_kind for by_kind in values.values())])
-    axes = figure.subplots()
-    height = 0.7 if stacked else 0.7 / len(shown)
-    starts = [0.0] * len(names)
+def _paint_chart(figure: Figure, values: Mapping[str, ByClass], title: str, unit: str) -> None:
+    """Draw a bar for each application and class, each with its value behind its end; shares are stacked on others."""
+    names, shown = list(values), [kind for kind in CLASSES if any(kind in by_kind for by_kind in values.values())]
+    axes, is_stacked = figure.subplots(), unit == "%"
+    height = 0.7 if is_stacked else 0.7 / len(shown)
+    starts, ends = [0.0] * len(names), list[tuple[float, float]]()
     for series, kind in enumerate(shown):
         widths = [values[name].get(kind, 0.0) for name in names]
-        shift = 0.0 if stacked else (series - (len(shown) - 1) / 2) * height
+        shift = 0.0 if is_stacked else (series - (len(shown) - 1) / 2) * height
         places = [index + shift for index in range(len(names))]
         axes.barh(
             places,
             widths,
-            left=starts if stacked else None,
+            left=starts if is_stacked else None,
             height=height,
             color=svg.sentinel(series),
             edgecolor=svg.INK,
@@ -274,13 +245,17 @@ def _paint_chart(figure: Figure, values: Mapping[str, ByClass], title: str, unit
             label=kind,
         )
         starts = [start + width for start, width in zip(starts, widths, strict=True)]
-        if not stacked or series == len(shown) - 1:
-            _label_ends(axes, places, starts if stacked else widths, unit)
+        if not is_stacked or kind == shown[-1]:
+            ends += zip(places, starts if is_stacked else widths, strict=True)
+    for position, end in ends:
+        if end:
+            text = f"{_number(end, unit)} {'B' if unit == 'bytes' else unit}"
+            axes.annotate(text, (end, position), xytext=(4, 0), textcoords="offset points", va="center")
     axes.yaxis.set_major_locator(FixedLocator(list(range(len(names)))))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.set_yticklabels([svg.clean(name) for name in names])
     axes.invert_yaxis()
-    if not stacked:
+    if not is_stacked:
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: size_text(round(value))))
         axes.xaxis.set_minor_locator(NullLocator())
@@ -288,17 +263,3 @@ def _paint_chart(figure: Figure, values: Mapping[str, ByClass], title: str, unit
     axes.set_xlabel("" if unit == "bytes" else unit)
     axes.set_title(title)
     figure.legend(loc="outside lower center", ncols=len(shown))
-
-
-def _label_ends(axes: Axes, places: Sequence[float], ends: Sequence[float], unit: str) -> None:
-    """Write each bar's value, or a stack's sum, behind its end."""
-    for position, end in zip(places, ends, strict=True):
-        if end:
-            text = f"{_number(end, unit)} {'B' if unit == 'bytes' else unit}"
-            axes.annotate(text, (end, position), xytext=(4, 0), textcoords="offset points", va="center")
-
-
-def _chart_data(values: Mapping[str, ByClass], unit: str) -> DataTable:
-    columns = ("application", "class of call", unit)
-    rows = [(name, kind, f"{value:.6g}") for name, of_name in values.items() for kind, value in of_name.items()]
-    return DataTable(columns=columns, rows=rows, numbers=frozenset(columns[2:]))

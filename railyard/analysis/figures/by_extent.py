@@ -7,7 +7,6 @@ size has its own comparison in its own case.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 from railyard.analysis.cases import comparison
@@ -29,18 +28,20 @@ Member = tuple[int, Case, Comparison]
 
 
 def drawings_of_cases(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Drawing]:
-    """Return a figure for each family of cases; `judged` are cases with their comparisons, in the page's order."""
-    return [_drawing(members, number) for number, members in enumerate(_families(judged), 1)]
+    """Return a figure for each family of cases, which differ in their extent alone, with two sizes at least.
 
-
-def _families(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[list[Member]]:
-    """Return cases that differ in their extent alone, by extent; two sizes at least."""
+    `judged` are cases with their comparisons, in the page's order.
+    """
     families: dict[str, dict[int, Member]] = {}
     for case, comparisons in judged:
         extent = _extent(case)
         if extent and comparisons:
             families.setdefault(_key(case), {})[extent] = extent, case, comparisons[0]
-    return [[members[extent] for extent in sorted(members)] for members in families.values() if len(members) > 1]
+    by_extent = [[members[extent] for extent in sorted(members)] for members in families.values() if len(members) > 1]
+    return [
+        general.panel_drawing(_panel(members), f"extent-{number}", statement=_statement(members))
+        for number, members in enumerate(by_extent, 1)
+    ]
 
 
 def _extent(case: Case) -> int:
@@ -57,30 +58,21 @@ def _key(case: Case) -> str:
 
     Of a checkout with changes the code may differ from run to run, so the run is part of the key.
     """
-    record = case.first
-    parameters = record.case.parameters
-    unsized = {name: part for name, part in parameters.items() if name not in {"grid", "cells"}}
+    record, parameters = case.first, case.first.case.parameters
     cells, run = parameters.get("cells"), record.provenance["reframe"]
-    shared = comparable.pool(record)
-    request = {name: part for name, part in record.document["case"].items() if name in _ASKED}
     is_clean = record.provenance["railyard"]["git_dirty"] is False
     parts: dict[str, Json] = {
-        **shared,
-        "case": request,
+        **comparable.pool(record),
+        "case": {name: part for name, part in record.document["case"].items() if name in _ASKED},
         "topology": record.case.topology and record.case.topology.sha256,
         "parameters": {
-            **unsized,
+            **{name: part for name, part in parameters.items() if name not in {"grid", "cells"}},
             "dimensions": len(parameters["grid"]),
             "cells": cells[:1] if isinstance(cells, list) else cells,
         },
         "run": "" if is_clean else run["session"] if run else record.sha256,
     }
     return json_io.canonical(parts)
-
-
-def _drawing(members: Sequence[Member], number: int) -> Drawing:
-    drawn = general.panel_drawing(_panel(members), f"extent-{number}")
-    return dataclasses.replace(drawn, statement=_statement(members))
 
 
 def _panel(members: Sequence[Member]) -> Panel:
@@ -103,14 +95,14 @@ def _panel(members: Sequence[Member]) -> Panel:
 
 def _statement(members: Sequence[Member]) -> str:
     """Return what changed to the baseline at the size where it is most; of equals, the largest."""
-    extent, _, widest = max(members, key=lambda member: (_most_percent(member[2]), member[0]))
+
+    def most_percent(member: Member) -> tuple[float, int]:
+        return max((round(abs(change), 1) for _, change in _changes(member[2])), default=0.0), member[0]
+
+    extent, _, widest = max(members, key=most_percent)
     changes = [f"{percent(change)} for {name}" for name, change in _changes(widest)]
     where = f"At extent {extent}, where changes are largest, the change from {widest.baseline}"
     return f"{where} is {', '.join(changes)}." if changes else ""
-
-
-def _most_percent(compared: Comparison) -> float:
-    return max((round(abs(change), 1) for _, change in _changes(compared)), default=0.0)
 
 
 def _changes(compared: Comparison) -> list[tuple[str, float]]:

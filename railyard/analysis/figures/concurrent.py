@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from railyard.analysis.cases import impacts
 from railyard.analysis.cases.cases import Case
@@ -17,9 +18,10 @@ from railyard.analysis.cases.comparison import label_text
 from railyard.analysis.cases.impacts import Copies, Impact
 from railyard.analysis.figures import painting, svg
 from railyard.analysis.figures.drawing import DataTable, Drawing
-from railyard.analysis.stats.impact import Factor, Statistic
+from railyard.analysis.stats.impact import Statistic
 from railyard.analysis.stats.medians import Summary
 from railyard.analysis.stats.verdicts import Finding
+from railyard.analysis.text import counted
 from railyard.records.units import Better, Fom
 
 #: These figures are no benchmark's own (`railyard.analysis.figures.registry`).
@@ -50,27 +52,74 @@ def drawings(case: Case) -> list[Drawing]:
 
 def _impact(rows: Sequence[Impact]) -> Drawing:
     sentences = " ".join(_sentences(rows))
+    marks: dict[str, list[Mark]] = {str(statistic): [] for statistic in Statistic}
+    for row, impact in enumerate(rows):
+        for factor in impact.factors:
+            if factor.value is not None:  # a row may have too few samples
+                place = row + _SHIFT[factor.statistic]
+                marks[factor.statistic].append(Mark(row=place, value=factor.value, low=factor.low, high=factor.high))
+    words = ("load", "placement", "NIC policy", "figure of merit", "statistic")
+    numbers = ("factor", "low", "high", "p (Holm)", "GPCNeT's", "launches", "samples", "load sent (GB/s)")
+    cells = [
+        (
+            impact.load,
+            impact.combination.placement,
+            impact.combination.nic_policy,
+            _figure(rows, impact),
+            str(factor.statistic),
+            *map(_number, (factor.value, factor.low, factor.high)),
+            _number(factor.p_holm, ".2g"),
+            _number(factor.gpcnet),
+            "{} and {}".format(*factor.launches),
+            "{} and {}".format(*factor.samples),
+            _number(impact.sent_gbyte_s, ".3g"),
+        )
+        for impact in rows
+        for factor in impact.factors
+    ]
     return _drawing(
         "impact",
         IMPACT_TITLE,
         f"{IMPACT_TITLE}: impact factors by load; 1 is as alone. {sentences}",
         statement=sentences,
         names=[_name(rows, row) for row in rows],
-        marks={str(statistic): _factors(rows, statistic) for statistic in Statistic},
+        marks=marks,
         heading="impact factor (1: as alone, above: worse)",
-        data=_impact_data(rows),
+        data=DataTable(columns=(*words, *numbers), rows=cells, numbers=frozenset(numbers)),
         scale=painting.few_ticks,
     )
 
 
-def _factors(rows: Sequence[Impact], statistic: Statistic) -> list[Mark]:
-    """Return the factors of a statistic; without those of rows that have too few samples."""
-    factors = [next(factor for factor in impact.factors if factor.statistic is statistic) for impact in rows]
-    return [
-        Mark(row=row + _SHIFT[statistic], value=factor.value, low=factor.low, high=factor.high)
-        for row, factor in enumerate(factors)
-        if factor.value is not None
-    ]
+def _copies(rows: Sequence[Copies]) -> Drawing:
+    names, sentences, cells = list[str](), list[str](), list[Sequence[str]]()
+    marks: dict[str, list[Mark]] = {"slowest copy": [], "median copy": []}
+    for row, one in enumerate(rows):
+        slowest, alone = _worse(one, one.slowest), one.alone.median
+        names.append(", ".join(filter(None, [one.fom.stem, one.combination.placement, label_text(one.labels)])))
+        words = f"{one.count} copies at once: the slowest has {one.slowest.median:.4g} {one.fom.unit.text}"
+        sentences.append(f"{words}, {slowest:.2f} times worse than one copy alone ({alone:.4g}).")
+        marks["slowest copy"].append(Mark(row=row - 0.1, value=slowest))
+        marks["median copy"].append(Mark(row=row + 0.1, value=_worse(one, one.median)))
+        medians = [f"{value.median:.5g}" if value else "" for value in (one.alone, one.slowest, one.median, one.total)]
+        cells.append((names[row], str(one.count), *medians, f"{slowest:.3f}", str(one.slowest.n)))
+    numbers = ("copies", "one alone", "slowest", "median", "sum", "slowest, times worse", "launches")
+    statement = " ".join(sentences)
+    return _drawing(
+        "copies",
+        COPIES_TITLE,
+        f"{COPIES_TITLE}, against one copy alone. {statement}",
+        statement=statement,
+        names=names,
+        marks=marks,
+        heading="times worse than one copy alone",
+        data=DataTable(columns=("figure of merit", *numbers), rows=cells, numbers=frozenset(numbers)),
+    )
+
+
+def _worse(row: Copies, value: Summary) -> float:
+    lower = row.fom.better is Better.LOWER
+    above, below = (value.median, row.alone.median) if lower else (row.alone.median, value.median)
+    return above / below if below else float("nan")
 
 
 def _name(rows: Sequence[Impact], row: Impact) -> str:
@@ -113,21 +162,21 @@ def _sentence(rows: Sequence[Impact], impact: Impact) -> str:
     factor = impact.headline
     if factor.value is None:
         return f"There is no factor under {_name(rows, impact)}."
+    between = f" (n = {counted(min(factor.launches), 'launch')}: no interval)"
+    if factor.low is not None and factor.high is not None:
+        between = f" (95 % interval {factor.low:.2f} to {factor.high:.2f})"
     rest = _p99(impact, ", of p99 {:.2f}")
     shown = "a difference is shown" if factor.finding in (Finding.BETTER, Finding.WORSE) else "no difference is shown"
     of = f"impact factor of {_stem(impact.fom)} under {_name(rows, impact)}"
-    return f"The {of} is on average {factor.value:.2f}{_between(factor)}{rest}; {shown}."
+    return f"The {of} is on average {factor.value:.2f}{between}{rest}; {shown}."
 
 
 def _stem(fom: Fom) -> str:
     return fom.stem.removeprefix(impacts.PAIRS).replace("_", " ")
 
 
-def _between(factor: Factor) -> str:
-    if factor.low is None or factor.high is None:
-        count = min(factor.launches)
-        return f" (n = {count} launch{'es' if count > 1 else ''}: no interval)"
-    return f" (95 % interval {factor.low:.2f} to {factor.high:.2f})"
+def _number(value: float | None, form: str = ".3f") -> str:
+    return "" if value is None else format(value, form)
 
 
 def _drawing(
@@ -143,119 +192,30 @@ def _drawing(
     scale: Callable[[Axes], None] = painting.some_room,
 ) -> Drawing:
     """Return the figure of some rows, with a marker and a colour for each entry of `marks`; `scale` sets the x axis."""
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for number, (label, of_label) in enumerate(marks.items()):
+            colour = svg.sentinel(number)
+            for mark in of_label:
+                if mark.low is not None and mark.high is not None:
+                    axes.plot([mark.low, mark.high], [mark.row] * 2, "-", color=colour, linewidth=2)
+            if of_label:  # a word in the legend without a point would mislead
+                values, rows = [mark.value for mark in of_label], [mark.row for mark in of_label]
+                marker = svg.MARKERS[number]
+                axes.plot(values, rows, marker, color=colour, markersize=6, linestyle="none", label=label)
+        painting.name_rows(axes, names, baseline=1)
+        axes.set_xlabel(heading)
+        axes.set_title(title)
+        axes.legend(loc="best")
+        scale(axes)
+
     return Drawing(
         name=name,
         title=title,
         description=description,
-        paint=lambda figure: scale(_paint(figure.subplots(), names, marks, title=title, heading=heading)),
+        paint=paint,
         data=data,
         height_in=1.2 + _ROW_IN * len(names),
         statement=statement,
     )
-
-
-def _paint(axes: Axes, names: Sequence[str], marks: Mapping[str, Sequence[Mark]], *, title: str, heading: str) -> Axes:
-    for number, (label, of_label) in enumerate(marks.items()):
-        colour = svg.sentinel(number)
-        for mark in of_label:
-            if mark.low is not None and mark.high is not None:
-                axes.plot([mark.low, mark.high], [mark.row] * 2, "-", color=colour, linewidth=2)
-        if of_label:  # a word in the legend without a point would mislead
-            axes.plot(
-                [mark.value for mark in of_label],
-                [mark.row for mark in of_label],
-                svg.MARKERS[number],
-                color=colour,
-                markersize=6,
-                linestyle="none",
-                label=label,
-            )
-    painting.name_rows(axes, names, baseline=1)
-    axes.set_xlabel(heading)
-    axes.set_title(title)
-    axes.legend(loc="best")
-    return axes
-
-
-def _impact_data(measured: Sequence[Impact]) -> DataTable:
-    words = ("load", "placement", "NIC policy", "figure of merit", "statistic")
-    numbers = ("factor", "low", "high", "p (Holm)", "GPCNeT's", "launches", "samples", "load sent (GB/s)")
-    rows = [
-        (
-            impact.load,
-            impact.combination.placement,
-            impact.combination.nic_policy,
-            _figure(measured, impact),
-            str(factor.statistic),
-            _number(factor.value),
-            _number(factor.low),
-            _number(factor.high),
-            _number(factor.p_holm, ".2g"),
-            _number(factor.gpcnet),
-            "{} and {}".format(*factor.launches),
-            "{} and {}".format(*factor.samples),
-            _number(impact.sent_gbyte_s, ".3g"),
-        )
-        for impact in measured
-        for factor in impact.factors
-    ]
-    return DataTable(columns=(*words, *numbers), rows=rows, numbers=frozenset(numbers))
-
-
-def _number(value: float | None, form: str = ".3f") -> str:
-    return "" if value is None else format(value, form)
-
-
-def _copies(rows: Sequence[Copies]) -> Drawing:
-    sentences = " ".join(_copies_sentence(row) for row in rows)
-    parts = {"slowest copy": [row.slowest for row in rows], "median copy": [row.median for row in rows]}
-    return _drawing(
-        "copies",
-        COPIES_TITLE,
-        f"{COPIES_TITLE}, against one copy alone. {sentences}",
-        statement=sentences,
-        names=[_row_name(row) for row in rows],
-        marks={
-            label: [
-                Mark(row=row + shift, value=_worse(copies, part))
-                for row, (copies, part) in enumerate(zip(rows, of_label, strict=True))
-            ]
-            for shift, (label, of_label) in zip((-0.1, 0.1), parts.items(), strict=True)
-        },
-        heading="times worse than one copy alone",
-        data=_copies_data(rows),
-    )
-
-
-def _copies_sentence(row: Copies) -> str:
-    slowest = _worse(row, row.slowest)
-    words = f"{row.count} copies at once: the slowest has {row.slowest.median:.4g} {row.fom.unit.text}"
-    return f"{words}, {slowest:.2f} times worse than one copy alone ({row.alone.median:.4g})."
-
-
-def _worse(row: Copies, value: Summary) -> float:
-    lower = row.fom.better is Better.LOWER
-    above, below = (value.median, row.alone.median) if lower else (row.alone.median, value.median)
-    return above / below if below else float("nan")
-
-
-def _row_name(row: Copies) -> str:
-    return ", ".join(filter(None, [row.fom.stem, row.combination.placement, label_text(row.labels)]))
-
-
-def _copies_data(copies: Sequence[Copies]) -> DataTable:
-    numbers = ("copies", "one alone", "slowest", "median", "sum", "slowest, times worse", "launches")
-    rows = [
-        (
-            _row_name(row),
-            str(row.count),
-            f"{row.alone.median:.5g}",
-            f"{row.slowest.median:.5g}",
-            f"{row.median.median:.5g}",
-            f"{row.total.median:.5g}" if row.total else "",
-            f"{_worse(row, row.slowest):.3f}",
-            str(row.slowest.n),
-        )
-        for row in copies
-    ]
-    return DataTable(columns=("figure of merit", *numbers), rows=rows, numbers=frozenset(numbers))

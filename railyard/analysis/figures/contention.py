@@ -6,8 +6,6 @@ out: single pairs; the records keep them.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from railyard.analysis.cases import cases
 from railyard.analysis.cases.cases import Case, Combination, Observation
 from railyard.analysis.cases.curves import TESTS, Line, Panel, Point
@@ -33,37 +31,27 @@ Values = dict[Combination, dict[int, list[Observation]]]
 
 def drawings(case: Case) -> list[Drawing]:
     """Return a figure for each test at its largest size; latency at its smallest."""
-    by_panel = _values(case)
-    chosen: dict[tuple[Fom, str], int] = {}
-    for fom, test, size in sorted(by_panel, key=lambda key: key[2] if key[0] == AGGREGATE else -key[2]):
-        chosen[fom, test] = size
-    panels = [
-        _panel(case, fom, test, size=size, values=by_panel[fom, test, size])
-        for (fom, test), size in sorted(chosen.items())
-    ]
+    by_panel: dict[Key, Values] = {}
+    for (fom, labels), by_arm in cases.observations(case).items():
+        named = dict(labels)
+        if fom in (AGGREGATE, SLOWEST) and {"test", "size_bytes", AXIS} <= named.keys():
+            values = by_panel.setdefault((fom, str(named["test"]), int(named["size_bytes"])), {})
+            for combination, observed in by_arm.items():
+                values.setdefault(combination, {}).setdefault(int(named[AXIS]), []).extend(observed)
+    by_size = sorted(by_panel, key=lambda key: key[2] if key[0] == AGGREGATE else -key[2])
+    chosen = {key[:2]: key for key in by_size}  # the last one of each test
+    panels = [_panel(case, key, by_panel[key]) for _, key in sorted(chosen.items())]
     return [
-        replace(general.panel_drawing(panel, f"contention-{number}"), statement=general.ends(panel), foms=CLAIMED)
+        general.panel_drawing(panel, f"contention-{number}", statement=general.ends(panel), foms=CLAIMED)
         for number, panel in enumerate(panels)
     ]
 
 
-def _values(case: Case) -> dict[Key, Values]:
-    by_panel: dict[Key, Values] = {}
-    for (fom, labels), by_arm in cases.observations(case).items():
-        named = dict(labels)
-        if fom not in (AGGREGATE, SLOWEST) or not {"test", "size_bytes", AXIS} <= named.keys():
-            continue
-        for combination, values in by_arm.items():
-            of_key = by_panel.setdefault((fom, str(named["test"]), int(named["size_bytes"])), {})
-            of_key.setdefault(combination, {}).setdefault(int(named[AXIS]), []).extend(values)
-    return by_panel
-
-
-def _panel(case: Case, fom: Fom, test: str, *, size: int, values: Values) -> Panel:
-    subject = "latency of the slowest pair" if fom == SLOWEST else f"aggregate {TESTS.get(test, test)}"
+def _panel(case: Case, key: Key, values: Values) -> Panel:
+    fom, test, size = key
     return Panel(
         fom=fom,
-        subject=subject,
+        subject="latency of the slowest pair" if fom == SLOWEST else f"aggregate {TESTS.get(test, test)}",
         axis=AXIS,
         title=size_text(size),
         lines=tuple(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -40,7 +41,7 @@ class Drawing:
     name: str
     title: str
     description: str
-    paint: Callable[[Figure], None]
+    paint: Callable[[Figure], object]
     data: DataTable
     width_in: float = WIDTH_IN
     height_in: float = HEIGHT_IN
@@ -78,47 +79,37 @@ def failed(name: str, error: Exception) -> Drawing:
         name=name,
         title=name,
         description=text,
-        paint=lambda figure: _write_line(figure, text),
+        paint=lambda figure: figure.text(0, 0.5, text, va="center", color=svg.INK),
         data=DataTable(columns=["error"], rows=[[text]]),
         height_in=0.3,
     )
 
 
-def _write_line(figure: Figure, text: str) -> None:
-    figure.text(0, 0.5, text, va="center", color=svg.INK)
-
-
 def _written(drawing: Drawing, write: Callable[[Drawing, Figure], str]) -> str:
+    def written(shown: Drawing) -> str:
+        figure = Figure(figsize=(shown.width_in, shown.height_in), layout="constrained")
+        shown.paint(figure)
+        return write(shown, figure)
+
     with svg.style():
         try:
-            return write(drawing, _painted(drawing))
+            return written(drawing)
         except Exception as error:  # as above; matplotlib may fail when it paints or when it writes
-            shown = failed(drawing.name, error)
-            return write(shown, _painted(shown))
-
-
-def _painted(drawing: Drawing) -> Figure:
-    figure = Figure(figsize=(drawing.width_in, drawing.height_in), layout="constrained")
-    drawing.paint(figure)
-    return figure
+            return written(failed(drawing.name, error))
 
 
 def images(drawn: Sequence[Sequence[Drawing]]) -> list[list[Markup]]:
     """Return the drawings of each case as `<svg>` elements; ids start with `c<number of the case>`."""
-    jobs = [(number, drawing_) for number, of_case in enumerate(drawn, 1) for drawing_ in of_case]
-    texts = iter(_texts(jobs))
+    global _jobs
+    # children are forks: they find the drawings, whose functions cannot be sent, where they are
+    _jobs = [(number, drawing_) for number, of_case in enumerate(drawn, 1) for drawing_ in of_case]
+    places, processors = range(len(_jobs)), os.cpu_count() or 1
+    is_forked = len(_jobs) >= _MANY and processors > 1 and "fork" in multiprocessing.get_all_start_methods()
+    with workers(processors) if is_forked else nullcontext() as pool:
+        done = pool.map(_text, places, chunksize=2) if pool else map(_text, places)
+        texts = iter(list(track(done, len(_jobs), "drawing figures")))
     # made by an XML writer, which escapes text and attributes
     return [[Markup(next(texts)) for _ in of_case] for of_case in drawn]
-
-
-def _texts(jobs: Sequence[tuple[int, Drawing]]) -> list[str]:
-    global _jobs
-    _jobs = jobs  # children are forks: they find the drawings, whose functions cannot be sent, where they are
-    places, processors = range(len(jobs)), os.cpu_count() or 1
-    if len(jobs) < _MANY or processors < 2 or "fork" not in multiprocessing.get_all_start_methods():
-        return list(track(map(_text, places), len(jobs), "drawing figures"))
-    with workers(processors) as pool:
-        return list(track(pool.map(_text, places, chunksize=2), len(jobs), "drawing figures"))
 
 
 _jobs: Sequence[tuple[int, Drawing]] = ()

@@ -19,7 +19,7 @@ from railyard.analysis.cases.judgement import Comparison, Group
 from railyard.analysis.figures import painting, svg
 from railyard.analysis.figures.drawing import Drawing
 from railyard.analysis.stats import medians
-from railyard.analysis.text import Format, percent, size_text
+from railyard.analysis.text import Format, capital, percent, size_text
 
 #: FOMs whose comparisons have a figure and a line in the page's summary; the others are in the case's table.
 SHOWN_FOMS = 1
@@ -47,7 +47,7 @@ def comparison_drawing(members: Sequence[Comparison], name: str) -> Drawing:
     )
 
 
-def panel_drawing(panel: Panel, name: str) -> Drawing:
+def panel_drawing(panel: Panel, name: str, *, statement: str = "", foms: frozenset[str] = frozenset()) -> Drawing:
     """Return the figure of a panel of curves."""
     return Drawing(
         name=name,
@@ -55,6 +55,8 @@ def panel_drawing(panel: Panel, name: str) -> Drawing:
         description=f"{_panel_title(panel)} over {curves.AXIS_TEXT[panel.axis]}: {ends(panel)}",
         paint=lambda figure: draw_panel(figure.subplots(), panel),
         data=tables.panel_data(panel),
+        statement=statement,
+        foms=foms,
     )
 
 
@@ -65,7 +67,7 @@ def draw_comparison(axes: Axes, members: Sequence[Comparison]) -> None:
         _draw_row(axes, row, group, _series(member)[member.groups.index(group)])
     painting.name_rows(axes, [_row_name(members, member, group) for member, group in rows])
     painting.few_ticks(axes)
-    painting.name_x(axes, members[0].fom)
+    painting.name_axis(axes.xaxis, members[0].fom)
     axes.set_title(_comparison_title(members))
 
 
@@ -77,7 +79,7 @@ def _series(member: Comparison) -> list[int]:
 
 
 def _comparison_title(members: Sequence[Comparison]) -> str:
-    return _title(comparison.title(members[0]) if len(members) == 1 else members[0].fom.stem)
+    return svg.clean(capital(comparison.title(members[0]) if len(members) == 1 else members[0].fom.stem))
 
 
 def _draw_row(axes: Axes, row: int, group: Group, series: int) -> None:
@@ -106,16 +108,22 @@ def draw_panel(axes: Axes, panel: Panel) -> None:
     """Draw lines of medians with intervals; message sizes on a logarithmic axis, and rates then too."""
     for series, line in enumerate(panel.lines):
         _draw_line(axes, line, series)
-    xs = sorted({point.x for line in panel.lines for point in line.points})
-    if panel.axis == "size_bytes":
-        _size_axes(axes, panel, xs)
-    else:
+    points = [point for line in panel.lines for point in line.points]
+    if panel.axis != "size_bytes":
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         legend_rows = -(-len(panel.lines) // 3)
-        highest = max(point.summary.maximum for line in panel.lines for point in line.points)
-        axes.set_ylim(0, (1 + 0.18 * legend_rows) * highest or 1)
+        axes.set_ylim(0, (1 + 0.18 * legend_rows) * max(point.summary.maximum for point in points) or 1)
+    else:
+        painting.size_axis(axes, sorted({point.x for point in points}))
+        if min(point.summary.minimum for point in points) > 0:
+            axes.set_yscale("log")
+            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=8))
+            axes.yaxis.set_minor_locator(NullLocator())
+            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        else:
+            axes.set_ylim(bottom=0)
     axes.set_xlabel(curves.AXIS_TEXT[panel.axis])
-    painting.name_y(axes, panel.fom)
+    painting.name_axis(axes.yaxis, panel.fom)
     axes.set_title(_panel_title(panel))
     if len(panel.lines) > 1:
         axes.legend(
@@ -128,7 +136,7 @@ def draw_panel(axes: Axes, panel: Panel) -> None:
 
 
 def _panel_title(panel: Panel) -> str:
-    return _title(", ".join(filter(None, [panel.subject, panel.title])))
+    return svg.clean(capital(", ".join(filter(None, [panel.subject, panel.title]))))
 
 
 def _draw_line(axes: Axes, line: Line, series: int) -> None:
@@ -149,22 +157,6 @@ def _draw_line(axes: Axes, line: Line, series: int) -> None:
         ends = point.summary.interval
         low, high = (ends.low, ends.high) if ends else (point.summary.minimum, point.summary.maximum)
         axes.plot([point.x, point.x], [low, high], "-", linewidth=1.0, color=colour, zorder=depth)
-
-
-def _size_axes(axes: Axes, panel: Panel, xs: Sequence[int]) -> None:
-    painting.size_axis(axes, xs)
-    lows = [point.summary.minimum for line in panel.lines for point in line.points]
-    if min(lows) > 0:
-        axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=8))
-        axes.yaxis.set_minor_locator(NullLocator())
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    else:
-        axes.set_ylim(bottom=0)
-
-
-def _title(text: str) -> str:
-    return svg.clean(text[:1].upper() + text[1:])
 
 
 def tick(panel: Panel, x: int) -> str:

@@ -23,42 +23,40 @@ _ALL = 0.9
 
 #: The median of each part, in microseconds.
 Parts = dict[str, float]
-Key = tuple[str, Combination]
 
 
 def drawings(case: Case) -> list[Drawing]:
     """Return one figure if the records have the time of waiting, and more than that."""
-    parts_of = {key: _parts(medians) for key, medians in _medians(case).items() if "wait_us" in medians}
-    if not parts_of or all(max(parts.values()) >= _ALL * sum(parts.values()) for parts in parts_of.values()):
+    medians: dict[tuple[str, Combination], dict[str, float]] = {}
+    for (fom, labels), by_arm in cases.observations(case).items():
+        if set(dict(labels)) <= {"variant"}:
+            for combination, values in by_arm.items():
+                key = str(dict(labels).get("variant", "")), combination
+                medians.setdefault(key, {})[fom] = cases.summary(values).median
+    timed = [key for key in medians if "wait_us" in medians[key]]
+    rows: dict[str, Parts] = {}
+    for variant, combination in sorted(timed, key=lambda key: case.combinations.index(key[1])):
+        names = [variant, case.name(combination) if len(case.combinations) > 1 or not variant else ""]
+        rows[": ".join(filter(None, names))] = _parts(medians[variant, combination])
+    if all(max(parts.values()) >= _ALL * sum(parts.values()) for parts in rows.values()):
         return []
-    ordered = sorted(parts_of, key=lambda key: case.combinations.index(key[1]))
-    rows = {_name(case, *key): parts_of[key] for key in ordered}
     title = "Where the time of an iteration goes"
     sentences = "; ".join(
         f"{name} {', '.join(f'{p} {v:,.{0 if v >= 1000 else 1}f}' for p, v in parts.items())}"
         for name, parts in rows.items()
     )
+    columns = ("combination", *(f"{part} ({WAIT.unit.text})" for part in PARTS))
+    numbers = [(name, *(f"{parts[part]:.1f}" for part in PARTS)) for name, parts in rows.items()]
     return [
         Drawing(
             name="halo-parts",
             title=title,
             description=f"{title}, medians in {WAIT.unit.text}: {sentences}.",
             paint=lambda figure: _paint(figure, title, rows),
-            data=_data(rows),
+            data=DataTable(columns=columns, rows=numbers, numbers=frozenset(columns[1:])),
             height_in=1.45 + _ROW_IN * len(rows),
         )
     ]
-
-
-def _medians(case: Case) -> dict[Key, dict[str, float]]:
-    by_key: dict[Key, dict[str, float]] = {}
-    for (fom, labels), by_arm in cases.observations(case).items():
-        if set(dict(labels)) <= {"variant"}:
-            for combination, values in by_arm.items():
-                key = str(dict(labels).get("variant", "")), combination
-                summary = cases.summary(values)
-                by_key.setdefault(key, {})[fom] = summary.median
-    return by_key
 
 
 def _parts(medians: dict[str, float]) -> Parts:
@@ -71,19 +69,8 @@ def _parts(medians: dict[str, float]) -> Parts:
     }
 
 
-def _name(case: Case, variant: str, combination: Combination) -> str:
-    names = [variant, case.name(combination) if len(case.combinations) > 1 or not variant else ""]
-    return ": ".join(filter(None, names))
-
-
-def _data(rows: dict[str, Parts]) -> DataTable:
-    columns = ("combination", *(f"{part} ({WAIT.unit.text})" for part in PARTS))
-    numbers = [(name, *(f"{parts[part]:.1f}" for part in PARTS)) for name, parts in rows.items()]
-    return DataTable(columns=columns, rows=numbers, numbers=frozenset(columns[1:]))
-
-
 def _paint(figure: Figure, title: str, rows: dict[str, Parts]) -> None:
     lengths = {part: [parts[part] for parts in rows.values()] for part in PARTS}
     axes = painting.stacked_bars(figure, list(rows), lengths, alphas=(0.85,))
-    painting.name_x(axes, WAIT)
+    painting.name_axis(axes.xaxis, WAIT)
     axes.set_title(title)

@@ -14,7 +14,6 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
@@ -96,32 +95,77 @@ def drawings(case: Case) -> list[Drawing]:
 
 
 def panels(case: Case) -> list[Panel]:
-    """Return the loads of each placement; none if traffic, topology or the nodes of the ranks are not known."""
+    """Return the loads of each placement, by its first launch that is a result and has the node of each rank.
+
+    There are none if traffic, topology or the nodes of the ranks are not known.
+    """
     request = case.first.case
-    ranks = {len(launch.ranks) for _, launch in cases.launches(case) if launch.is_result}
-    topology, sent = _topology(request), _traffic(request, ranks)
+    results = [launch for _, launch in cases.launches(case) if launch.is_result]
+    topology, sent = _topology(request), _traffic(request, {len(launch.ranks) for launch in results})
     if topology is None or sent is None:
         return []
-    return list(_panels(case, topology, sent))
+    index = _node_indices(request, topology)
+    first: dict[str, tuple[Launch, Ints]] = {}
+    for launch in results:
+        if launch.placement not in first and len(nodes := _nodes_of(launch, index)) == sent.ranks:
+            first[launch.placement] = launch, nodes
+    # Faults are listed as `NAME: WORDS`; names of nodes are not links, so they are not drawn.
+    faults = (line.partition(": ") for line in (case.first.provenance["torus"] or {}).get("faults", ()))
+    words_of = {name: words for name, _, words in faults}
+    shown = []
+    for placement in (name for name in request.placements if name in first):
+        launch, nodes = first[placement]
+        nics = _rank_nics(topology, launch, nodes) if topology.is_fabric else None
+        by_nic, used = _counted(launch, index, by_rail=topology.is_fabric), set(nodes.tolist())
+        shown.append(
+            Panel(
+                placement=placement,
+                nodes=nodes,
+                loads=model.load(topology, nodes, sent, model.PROTOCOLS["payload"], nics=nics),
+                counted_bytes={key: of_nic for key, of_nic in by_nic.items() if key[0] in used},
+                faults=words_of,
+            )
+        )
+    return shown
 
 
 def drawing(panels: Sequence[Panel]) -> Drawing:
-    """Return the figure of the panels of one topology, of which there is at least one."""
+    """Return the figure of the panels of one topology, all on the scale of the slowest link of any.
+
+    There is at least one panel. Counted loads are drawn below predicted ones, or next to them.
+    """
     topology = panels[0].loads.topology
     drawn = layout(topology)
-    width, height = _size(drawn)
+    width, height = drawn.size
+    worst = max(panel.loads.slowest_s for panel in panels)
+    most = max((sent for panel in panels for sent in panel.counted_bytes.values()), default=0)
     columns = min(_COLUMNS, len(panels)) if width / height < 3 else 1
-    is_counted = any(panel.counted_bytes for panel in panels)
-    side_by_side = is_counted and columns == 1
-    rows = -(-len(panels) // columns) * (2 if is_counted and not side_by_side else 1)
-    panel_in = (7.6 if len(panels) > 1 or side_by_side else 4.6) / (2 if side_by_side else columns)
+    rows, along = -(-len(panels) // columns), 1 if columns == 1 else 0
+    if most:
+        rows, columns = (rows, 2) if along else (2 * rows, columns)
+    panel_in = (7.6 if len(panels) > 1 or columns > 1 else 4.6) / columns
+
+    def paint(figure: Figure) -> None:
+        grid = figure.subplots(rows, columns, squeeze=False)
+        for axes in grid.ravel():
+            axes.set_axis_off()
+        predicted, counted = np.split(grid, 2, axis=along) if most else (grid, grid[:0])
+        for axes, panel in zip(predicted.ravel(), panels, strict=False):
+            _paint_panel(axes, panel, drawn, worst)
+            _finish(axes, panel, f"slowest link {_micro(panel.loads.slowest_s)}", columns)
+        for axes, panel in zip(counted.ravel(), panels, strict=False):
+            _paint_counted(axes, panel, drawn, most)
+            busiest = max(panel.counted_bytes.values(), default=0)
+            _finish(axes, panel, f"counted, at most {busiest / 1e6:,.1f} MB", columns)
+        figure.suptitle(TITLE, x=0.01, ha="left", fontsize=10.5)
+
     return Drawing(
         name="network",
         title=TITLE,
         description=f"{TITLE}: {topology.name}. {_in_words(panels)}.",
-        paint=lambda figure: paint(figure, panels, drawn, columns),
-        data=data(panels),
-        width_in=panel_in * (2 if side_by_side else columns),
+        paint=paint,
+        data=_data(panels),
+        width_in=panel_in * columns,
         height_in=0.35 + rows * (0.55 + min(3.6, max(1.0, panel_in * height / width))),
         statement=f"{_in_words(panels)}." if len(panels) > 1 else "",
     )
@@ -153,31 +197,6 @@ def _traffic(request: Request, ranks: Collection[int]) -> Traffic | None:
     return make(PATTERNS[request.benchmark], tuple(grid), size_bytes=size)
 
 
-def _panels(case: Case, topology: Topology, sent: Traffic) -> Iterator[Panel]:
-    """Yield a panel for each placement, by its first launch that is a result and has the node of each rank."""
-    index = _node_indices(case.first.case, topology)
-    first: dict[str, tuple[Launch, Ints]] = {}
-    for _, launch in cases.launches(case):
-        if launch.is_result and launch.placement not in first:
-            nodes = _nodes_of(launch, index)
-            if len(nodes) == sent.ranks:
-                first[launch.placement] = launch, nodes
-    for placement in case.first.case.placements:
-        if placement in first:
-            launch, nodes = first[placement]
-            nics = _rank_nics(topology, launch, nodes) if topology.is_fabric else None
-            loads = model.load(topology, nodes, sent, model.PROTOCOLS["payload"], nics=nics)
-            by_nic = _counted(launch, index, by_rail=topology.is_fabric)
-            counted = {key: sent for key, sent in by_nic.items() if key[0] in set(nodes.tolist())}
-            yield Panel(
-                placement=placement,
-                nodes=nodes,
-                loads=loads,
-                counted_bytes=counted,
-                faults=_faults(case.first.provenance["torus"] or {}),
-            )
-
-
 def _rank_nics(topology: Topology, launch: Launch, nodes: Ints) -> RankNics:
     """Return the NICs of a launch's ranks by its policy; one per rank where the library or a GPU decides."""
     on = policies.host(topology, int(np.bincount(nodes).max()))
@@ -185,11 +204,6 @@ def _rank_nics(topology: Topology, launch: Launch, nodes: Ints) -> RankNics:
         return policies.rank_nics(policies.parse(launch.nic_policy, topology.rails), on)
     except InputError:
         return policies.rank_nics(policies.parse("one-per-rank", topology.rails), on)
-
-
-def _faults(torus: Mapping[str, Any]) -> dict[str, str]:
-    """Return the faults that a record lists as `NAME: WORDS`; names of nodes are not links, so they are not drawn."""
-    return {name: words for name, _, words in (line.partition(": ") for line in torus.get("faults", ()))}
 
 
 def _counted(launch: Launch, index: Mapping[str, int], *, by_rail: bool) -> Mapping[tuple[int, int], int]:
@@ -205,14 +219,12 @@ def _counted(launch: Launch, index: Mapping[str, int], *, by_rail: bool) -> Mapp
 def _node_indices(request: Request, topology: Topology) -> Mapping[str, int]:
     """Return the index in `topology.nodes` of each granted node; the nodes of a router take its slots in order."""
     routers = {coordinate: index for index, coordinate in enumerate(topology.coordinates)}
-    taken: dict[Cell, int] = {}
-    indices = {}
+    taken, indices = Counter[Cell](), dict[str, int]()
     for node in request.allocation["nodes"]:
         coordinate = tuple(node["coordinate"] or ())
-        slot = taken.get(coordinate, 0)
-        if coordinate in routers and slot < topology.nodes_at(coordinate):
-            indices[str(node["name"])] = int(topology.first_node[routers[coordinate]]) + slot
-            taken[coordinate] = slot + 1
+        if coordinate in routers and taken[coordinate] < topology.nodes_at(coordinate):
+            indices[str(node["name"])] = int(topology.first_node[routers[coordinate]]) + taken[coordinate]
+            taken[coordinate] += 1
     return indices
 
 
@@ -243,7 +255,7 @@ def _micro(seconds: float) -> str:
     return f"{1e6 * seconds:,.3g} \N{MICRO SIGN}s"
 
 
-def data(panels: Sequence[Panel]) -> DataTable:
+def _data(panels: Sequence[Panel]) -> DataTable:
     """Return the loads of each panel: its busiest and its slowest link, the mean, and the links that a byte travels."""
     columns = (
         "placement",
@@ -276,72 +288,71 @@ def data(panels: Sequence[Panel]) -> DataTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """The cell of each router of the first rail, and the place of each cell."""
+    """The cell of each router of the first rail, and the place of each cell; `is_large` if cells are blocks."""
 
     cell_of: Mapping[Router, Cell]
     points: Mapping[Cell, Point]
+    is_large: bool
+
+    @property
+    def size(self) -> Point:
+        """Return width and height of the picture, in the unit of its points."""
+        xs, ys = zip(*self.points.values(), strict=True)
+        return max(xs) - min(xs) + 2.0, max(ys) - min(ys) + 2.0
 
 
 def layout(topology: Topology) -> Layout:
-    """Return where the routers of a topology are drawn."""
-    cell_of = _cells(topology)
-    return Layout(cell_of=cell_of, points=_points(topology, cell_of))
+    """Return where the routers of the first rail, or of all rails where they are one network, are drawn.
 
-
-def _cells(topology: Topology) -> dict[Router, Cell]:
-    """Return the cell of each router of the first rail: itself, or a block of neighbours if there are many."""
-    factor, is_large = _factor(topology), _is_large(topology)
-    routers = _routers(topology)
+    A cell is a router, or a block of neighbours if there are many.
+    """
+    routers = [router for router in topology.routers if topology.plane_of(router) == 0]
+    is_large = len(routers) > MOST_CELLS
     if topology.rings is not None:
-        return {router: tuple(at // factor for at in router.coordinate) for router in routers}
-    if isinstance(topology, Grouped) and is_large:
-        return {router: (router.coordinate[0],) for router in routers}
-    return {router: (router.level, at // (factor if is_large else 1)) for at, router in enumerate(routers)}
+        cell_of, points = _torus(topology, routers)
+    elif isinstance(topology, Grouped):
+        cell_of = {
+            router: (router.coordinate[0],) if is_large else (router.level, at) for at, router in enumerate(routers)
+        }
+        points = _groups(cell_of)
+    else:
+        block = -(-len(routers) // MOST_CELLS)
+        cell_of = {router: (router.level, at // block) for at, router in enumerate(routers)}
+        points = _levels(cell_of)
+    return Layout(cell_of=cell_of, points=points, is_large=is_large)
 
 
-def _routers(topology: Topology) -> list[Router]:
-    """Return the routers of the first rail, or of all rails where they are one network."""
-    return [router for router in topology.routers if topology.plane_of(router) == 0]
-
-
-def _is_large(topology: Topology) -> bool:
-    return len(_routers(topology)) > MOST_CELLS
-
-
-def _factor(topology: Topology) -> int:
-    """Return how many routers along an axis, or of a level, are one cell."""
-    if topology.rings is None:
-        return -(-len(_routers(topology)) // MOST_CELLS)
+def _torus(topology: Topology, routers: Sequence[Router]) -> tuple[dict[Router, Cell], dict[Cell, Point]]:
+    """Return cells that are blocks along each axis, and planes of them next to each other along the third axis."""
     factor = 1
     while math.prod(-(-extent // factor) for extent in topology.extents) > MOST_CELLS:
         factor += 1
-    return factor
+    cell_of = {router: tuple(at // factor for at in router.coordinate) for router in routers}
+    width = -(-topology.extents[0] // factor) + 1.0
+    height = max((*cell, 0)[1] for cell in cell_of.values()) + 1.5
+    points: dict[Cell, Point] = {}
+    for cell in cell_of.values():
+        x, y, z = (*cell, 0, 0)[:3]
+        points[cell] = x + width * z, y + height * sum(cell[3:])
+    return cell_of, points
 
 
-def _points(topology: Topology, cell_of: Mapping[Router, Cell]) -> dict[Cell, Point]:
-    """Return the place of each cell."""
-    ordered = list(dict.fromkeys(cell_of.values()))
-    if topology.rings is not None:
-        width = -(-topology.extents[0] // _factor(topology)) + 1.0
-        height = max(cell[1] if len(cell) > 1 else 0 for cell in ordered) + 1.5
-        return {
-            cell: (
-                cell[0] + width * (cell[2] if len(cell) > 2 else 0),
-                (cell[1] if len(cell) > 1 else 0) + height * sum(cell[3:]),
-            )
-            for cell in ordered
-        }
-    if isinstance(topology, Grouped):
-        members: dict[int, list[Cell]] = {}
-        for router, cell in cell_of.items():
-            members.setdefault(router.coordinate[0], []).append(cell)
-        return {
-            cell: point
-            for at, group in enumerate(members.values())
-            for cell, point in _ring(list(dict.fromkeys(group)), at, len(members))
-        }
+def _groups(cell_of: Mapping[Router, Cell]) -> dict[Cell, Point]:
+    """Return the places of cells in rings, a ring per group."""
+    members: dict[int, list[Cell]] = {}
+    for router, cell in cell_of.items():
+        members.setdefault(router.coordinate[0], []).append(cell)
+    return {
+        cell: point
+        for at, group in enumerate(members.values())
+        for cell, point in _ring(list(dict.fromkeys(group)), at, len(members))
+    }
+
+
+def _levels(cell_of: Mapping[Router, Cell]) -> dict[Cell, Point]:
+    """Return the places of cells in rows, a row per level."""
     levels: dict[int, list[Cell]] = {}
-    for cell in ordered:
+    for cell in dict.fromkeys(cell_of.values()):
         levels.setdefault(cell[0], []).append(cell)
     widest = max(map(len, levels.values()))
     return {
@@ -364,43 +375,13 @@ def _ring(cells_of_group: Sequence[Cell], group: int, groups: int) -> Iterator[t
         )
 
 
-def _size(drawn: Layout) -> Point:
-    """Return width and height of the picture, in the unit of its points."""
-    xs, ys = zip(*drawn.points.values(), strict=True)
-    return max(xs) - min(xs) + 2.0, max(ys) - min(ys) + 2.0
-
-
 # How a panel is painted.
 
 
-def paint(figure: Figure, panels: Sequence[Panel], drawn: Layout, columns: int) -> None:
-    """Draw the panels of one topology, all on the scale of the slowest link of any.
-
-    Counted loads are drawn below predicted ones, or next to them.
-    """
-    worst = max(panel.loads.slowest_s for panel in panels)
-    most = max((of_node for panel in panels for of_node in panel.counted_bytes.values()), default=0)
-    rows = -(-len(panels) // columns)
-    side_by_side = bool(most) and columns == 1
-    grid = figure.subplots(
-        rows * (2 if most and not side_by_side else 1), 2 if side_by_side else columns, squeeze=False
-    )
-    for axes in grid.ravel():
-        axes.set_axis_off()
-    predicted, counted = (grid[:, 0], grid[:, 1]) if side_by_side else (grid[:rows].ravel(), grid[rows:].ravel())
-    columns = 2 if side_by_side else columns
-    for axes, panel in zip(predicted, panels, strict=False):
-        _paint_panel(axes, panel, drawn, worst)
-        _name_panel(axes, panel, f"slowest link {_micro(panel.loads.slowest_s)}", columns)
-    for axes, panel in zip(counted, panels if most else [], strict=False):
-        _paint_counted(axes, panel, drawn, most)
-        busiest = max(panel.counted_bytes.values(), default=0)
-        _name_panel(axes, panel, f"counted, at most {busiest / 1e6:,.1f} MB", columns)
-    figure.suptitle(TITLE, x=0.01, ha="left", fontsize=10.5)
-
-
-def _name_panel(axes: Axes, panel: Panel, text: str, columns: int) -> None:
-    """Name a panel; the name has two lines if several panels share a row."""
+def _finish(axes: Axes, panel: Panel, text: str, columns: int) -> None:
+    """Scale and name a panel; the name has two lines if several panels share a row."""
+    axes.set_aspect("equal")
+    axes.margins(0.06)
     axes.set_title(f"{svg.clean(panel.placement)}{chr(10) if columns > 1 else ': '}{text}")
 
 
@@ -419,8 +400,6 @@ def _paint_counted(axes: Axes, panel: Panel, drawn: Layout, most: int) -> None:
         alpha=0.8,
         linewidths=0,
     )
-    axes.set_aspect("equal")
-    axes.margins(0.06)
 
 
 def _paint_panel(axes: Axes, panel: Panel, drawn: Layout, worst: float) -> None:
@@ -444,7 +423,7 @@ def _paint_panel(axes: Axes, panel: Panel, drawn: Layout, worst: float) -> None:
             between[key] = max(between.get(key, 0.0), share)
     _draw_links(axes, between, points)
     _mark_faults(axes, panel, drawn)
-    if topology.is_fabric and not _is_large(topology):
+    if topology.is_fabric and not drawn.is_large:
         _name_rails(axes, drawn)
     at, rails = (topology.nodes[node].coordinate for node in set(panel.nodes.tolist())), range(topology.rails)
     used = {cell_of[r] for c in at for k in rails if (r := Router(coordinate=c, rail=k)) in cell_of}
@@ -459,18 +438,14 @@ def _paint_panel(axes: Axes, panel: Panel, drawn: Layout, worst: float) -> None:
             linewidths=0,
             zorder=3,
         )
-    axes.set_aspect("equal")
-    axes.margins(0.06)
 
 
 def _draw_links(axes: Axes, between: Mapping[tuple[Cell, Cell], float], points: Mapping[Cell, Point]) -> None:
     """Draw each link as a line whose width and strength are its share; one that closes a ring as two short ends."""
-    is_ring = {key for key in between if _closes(*key, points)}
     lines, shares = [], []
-    most_loaded = sorted(between.items(), key=lambda pair: -pair[1])[:MOST_LINES]
-    for (one, other), share in most_loaded:
+    for (one, other), share in sorted(between.items(), key=lambda pair: -pair[1])[:MOST_LINES]:
         start, end = points[one], points[other]
-        if (one, other) in is_ring:
+        if _closes(one, other, points):
             away = [0.45 * (a > b) - 0.45 * (a < b) for a, b in zip(start, end, strict=True)]
             lines += [(start, (start[0] + away[0], start[1] + away[1])), (end, (end[0] - away[0], end[1] - away[1]))]
             shares += [share, share]

@@ -7,6 +7,7 @@ cases whose nodes have one NIC.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -45,13 +46,19 @@ def drawings(case: Case) -> list[Drawing]:
     rows = carried(case)
     if len({nic for row in rows for nic in row.shares_percent}) < _FEWEST_NICS:
         return []
+    columns = ("combination", "NIC", "bytes sent (%)", "bytes sent (MiB)", "launches", "obeyed")
+    cells = [
+        (row.name, nic, f"{share:.2f}", f"{row.sent_bytes[nic] / 2**20:.3f}", str(row.launches), str(row.obeyed))
+        for row in rows
+        for nic, share in row.shares_percent.items()
+    ]
     return [
         Drawing(
             name="nics",
             title=TITLE,
             description=f"{TITLE}, medians over launches: {_in_words(rows)}.",
             paint=lambda figure: _paint(figure, rows),
-            data=_data(rows),
+            data=DataTable(columns=columns, rows=cells, numbers=frozenset(columns[2:])),
             height_in=1.45 + _ROW_IN * len(rows),
             statement=_statement(rows),
         )
@@ -68,27 +75,20 @@ def carried(case: Case) -> list[Carried]:
 
 
 def _carried(name: str, launches: Sequence[Launch]) -> Carried:
-    sent = [_sent(launch) for launch in launches]
+    sent = [Counter[str]() for _ in launches]  # NIC -> bytes that all nodes sent
+    for by_nic, launch in zip(sent, launches, strict=True):
+        for (_, nic), tx_bytes in launch.nics.sent.items() if launch.nics else ():
+            by_nic[nic] += tx_bytes
     nics = sorted({nic for by_nic in sent for nic in by_nic})
     verdicts = [launch.nic_verdict for launch in launches]
     return Carried(
         name=name,
-        shares_percent={
-            nic: median(100 * by_nic.get(nic, 0) / sum(by_nic.values()) for by_nic in sent) for nic in nics
-        },
-        sent_bytes={nic: median(by_nic.get(nic, 0) for by_nic in sent) for nic in nics},
+        shares_percent={nic: median(100 * by_nic[nic] / by_nic.total() for by_nic in sent) for nic in nics},
+        sent_bytes={nic: median(by_nic[nic] for by_nic in sent) for nic in nics},
         launches=len(launches),
         obeyed=verdicts.count(Verdict.OBEYED),
         cannot_tell=verdicts.count(Verdict.CANNOT_TELL),
     )
-
-
-def _sent(launch: Launch) -> dict[str, int]:
-    """NIC -> bytes that all nodes sent."""
-    sent: dict[str, int] = {}
-    for (_, nic), tx_bytes in launch.nics.sent.items() if launch.nics else ():
-        sent[nic] = sent.get(nic, 0) + tx_bytes
-    return sent
 
 
 def _statement(rows: Sequence[Carried]) -> str:
@@ -102,27 +102,13 @@ def _statement(rows: Sequence[Carried]) -> str:
 
 
 def _in_words(rows: Sequence[Carried]) -> str:
-    return "; ".join(f"{row.name} sent {_shares(row)} ({_proof(row)})" for row in rows)
-
-
-def _shares(row: Carried) -> str:
-    return ", ".join(f"{share:.1f} % through {nic}" for nic, share in row.shares_percent.items())
-
-
-def _proof(row: Carried) -> str:
-    if row.cannot_tell == row.launches:
-        return "no NIC was requested"
-    return f"obeyed in {row.obeyed} of {row.launches}"
-
-
-def _data(rows: Sequence[Carried]) -> DataTable:
-    columns = ("combination", "NIC", "bytes sent (%)", "bytes sent (MiB)", "launches", "obeyed")
-    cells = [
-        (row.name, nic, f"{share:.2f}", f"{row.sent_bytes[nic] / 2**20:.3f}", str(row.launches), str(row.obeyed))
-        for row in rows
-        for nic, share in row.shares_percent.items()
-    ]
-    return DataTable(columns=columns, rows=cells, numbers=frozenset(columns[2:]))
+    parts = []
+    for row in rows:
+        shares = ", ".join(f"{share:.1f} % through {nic}" for nic, share in row.shares_percent.items())
+        is_requested = row.cannot_tell < row.launches
+        proof = f"obeyed in {row.obeyed} of {row.launches}" if is_requested else "no NIC was requested"
+        parts.append(f"{row.name} sent {shares} ({proof})")
+    return "; ".join(parts)
 
 
 def _paint(figure: Figure, rows: Sequence[Carried]) -> None:

@@ -6,10 +6,11 @@ which spans many units, keeps that of the samples. Leaves out: colours and SVG (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, Formatter, FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import blended_transform_factory
@@ -25,8 +26,7 @@ LONG = 1e5
 _MOST_DECIMALS = 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scale:
+class Scale(NamedTuple):
     """What an axis is named, and what its numbers are divided by."""
 
     heading: str
@@ -37,12 +37,11 @@ def scale_of(fom: Fom, largest: float) -> Scale:
     """Return the scale of an axis whose largest number is given in the unit of the figure."""
     if fom.unit.name == "us":
         text, divisor = next((row for row in TIMES if largest >= row[1]), TIMES[-1])
-        return Scale(heading=fom.headed(text), divisor=divisor)
+        return Scale(fom.headed(text), divisor)
     if largest < LONG:
-        return Scale(heading=fom.heading, divisor=1.0)
+        return Scale(fom.heading, 1.0)
     power = 3 * ((len(str(int(largest))) - 1) // 3)
-    text = f"1e{power} {fom.unit.text}"
-    return Scale(heading=fom.headed(text), divisor=10.0**power)
+    return Scale(fom.headed(f"1e{power} {fom.unit.text}"), 10.0**power)
 
 
 class Divided(Formatter):
@@ -66,29 +65,16 @@ class Divided(Formatter):
         return [f"{number:,.{decimals}f}" for number in numbers]
 
 
-def name_x(axes: Axes, fom: Fom) -> None:
-    """Name the x axis after its figure's unit and write its numbers in it; what is drawn and the limits are final."""
-    _name(axes.get_xlim(), fom, axes.xaxis.set_major_formatter, axes.set_xlabel)
+def name_axis(axis: Axis, fom: Fom) -> None:
+    """Name an axis after its figure's unit and write its numbers in it; what is drawn and the limits are final.
 
-
-def name_y(axes: Axes, fom: Fom) -> None:
-    """Do the same with the y axis; a logarithmic one keeps the unit of the samples."""
-    if axes.get_yscale() == "log":
-        axes.set_ylabel(fom.heading)
-    else:
-        _name(axes.get_ylim(), fom, axes.yaxis.set_major_formatter, axes.set_ylabel)
-
-
-def _name(
-    limits: tuple[float, float],
-    fom: Fom,
-    set_formatter: Callable[[Formatter], None],
-    set_label: Callable[[str], object],
-) -> None:
-    scale = scale_of(fom, max(map(abs, limits)))
+    A logarithmic axis keeps the unit of the samples.
+    """
+    is_log = axis.get_scale() == "log"
+    scale = Scale(fom.heading, 1.0) if is_log else scale_of(fom, max(map(abs, axis.get_view_interval())))
     if scale.divisor != 1.0:
-        set_formatter(Divided(scale.divisor))
-    set_label(scale.heading)
+        axis.set_major_formatter(Divided(scale.divisor))
+    axis.set_label_text(scale.heading)
 
 
 def name_rows(axes: Axes, names: Sequence[str], baseline: float | None = None) -> None:

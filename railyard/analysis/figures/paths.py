@@ -5,8 +5,6 @@ Models: a figure for each test at its largest size. Leaves out: single paths; th
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from railyard.analysis.cases import cases
 from railyard.analysis.cases.cases import Case, Combination
 from railyard.analysis.cases.curves import TESTS, Line, Panel, Point
@@ -26,35 +24,29 @@ LineKey = tuple[str, int]
 
 def drawings(case: Case) -> list[Drawing]:
     """Return a figure for each test and combination."""
-    panels = _panels(case)
+    panels: dict[PanelKey, dict[LineKey, list[Point]]] = {}
+    for (fom, labels), by_arm in cases.observations(case).items():
+        named = dict(labels)
+        if fom == FOM and {"test", "size_bytes", "dimension", "paths", "hops"} <= named.keys():
+            for combination, values in by_arm.items():
+                panel = panels.setdefault((str(named["test"]), int(named["size_bytes"]), combination), {})
+                line = panel.setdefault((str(named["dimension"]), int(named["paths"])), [])
+                line.append(Point(x=int(named["hops"]), summary=cases.summary(values)))
     largest: dict[tuple[str, Combination], int] = {}
     for test, size, combination in panels:
         largest[test, combination] = max(size, largest.get((test, combination), 0))
     chosen = [
-        _panel(case, test, size, combination=combination, lines=panels[test, size, combination])
+        _panel(case, (test, size, combination), panels[test, size, combination])
         for (test, combination), size in largest.items()
     ]
     return [
-        replace(general.panel_drawing(panel, f"paths-{number}"), statement=statement(panel), foms=CLAIMED)
+        general.panel_drawing(panel, f"paths-{number}", statement=statement(panel), foms=CLAIMED)
         for number, panel in enumerate(chosen)
     ]
 
 
-def _panels(case: Case) -> dict[PanelKey, dict[LineKey, list[Point]]]:
-    panels: dict[PanelKey, dict[LineKey, list[Point]]] = {}
-    for (fom, labels), by_arm in cases.observations(case).items():
-        named = dict(labels)
-        if fom != FOM or not {"test", "size_bytes", "dimension", "paths", "hops"} <= named.keys():
-            continue
-        for combination, values in by_arm.items():
-            panel = panels.setdefault((str(named["test"]), int(named["size_bytes"]), combination), {})
-            line = panel.setdefault((str(named["dimension"]), int(named["paths"])), [])
-            summary = cases.summary(values)
-            line.append(Point(x=int(named["hops"]), summary=summary))
-    return panels
-
-
-def _panel(case: Case, test: str, size: int, *, combination: Combination, lines: dict[LineKey, list[Point]]) -> Panel:
+def _panel(case: Case, key: PanelKey, lines: dict[LineKey, list[Point]]) -> Panel:
+    test, size, combination = key
     fixed = [size_text(size)] + ([case.name(combination)] if len(case.combinations) > 1 else [])
     return Panel(
         fom=FOM,

@@ -7,10 +7,9 @@ the median over launches, its line their range. Leaves out: single splits; the r
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from railyard.analysis.cases import cases
@@ -33,7 +32,8 @@ WAYS = ("X", "Y", "Z", "XY", "XZ", "YZ", "all")
 #: The pairs that the paper compares: rows along Y with rows along X, planes with Y with the plane without.
 CONTRASTS = (("Y", "X"), ("XY", "XZ"), ("YZ", "XZ"))
 
-Key = tuple[str, int, str, Combination]
+#: The launches of each way of splitting, for each combination.
+ByCombination = dict[Combination, dict[str, list[Observation]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,34 +64,27 @@ class Bars:
 
 def drawings(case: Case) -> list[Drawing]:
     """Return a figure for each collective."""
-    observed = _observed(case)
+    observed: dict[tuple[str, int], ByCombination] = {}
+    for (fom, labels), by_arm in cases.observations(case).items():
+        named = dict(labels)
+        if fom == FOM and {"collective", "size_bytes", "split"} <= named.keys():
+            of = observed.setdefault((str(named["collective"]), int(named["size_bytes"])), {})
+            for combination, values in by_arm.items():
+                of.setdefault(combination, {})[str(named["split"])] = values
     largest: dict[str, int] = {}
-    for collective, size, _, _ in observed:
+    for collective, size in observed:
         largest[collective] = max(size, largest.get(collective, 0))
-    return [_drawing(case, _bars(case, observed, collective, size)) for collective, size in largest.items()]
+    return [_drawing(case, _bars(case, *key, observed[key])) for key in largest.items()]
 
 
-def _observed(case: Case) -> dict[Key, list[Observation]]:
-    return {
-        (str(named["collective"]), int(named["size_bytes"]), str(named["split"]), combination): values
-        for (fom, labels), by_arm in cases.observations(case).items()
-        if fom == FOM and {"collective", "size_bytes", "split"} <= (named := dict(labels)).keys()
-        for combination, values in by_arm.items()
-    }
-
-
-def _bars(case: Case, observed: Mapping[Key, list[Observation]], collective: str, size: int) -> Bars:
+def _bars(case: Case, collective: str, size: int, observed: ByCombination) -> Bars:
     floor = cases.noise_percent(case)
-    of: dict[Combination, dict[str, list[Observation]]] = {combination: {} for combination in case.combinations}
-    for (name, size_bytes, way, combination), values in observed.items():
-        if (name, size_bytes) == (collective, size):
-            of[combination][way] = values
-    of = {combination: by_way for combination, by_way in of.items() if by_way}
+    of = {combination: observed[combination] for combination in case.combinations if combination in observed}
     return Bars(
         collective=collective,
         size_bytes=size,
         of={
-            combination: {way: cases.summary(values, floor) for way, values in by_way.items()}
+            combination: {way: cases.summary(by_way[way], floor) for way in sorted(by_way, key=WAYS.index)}
             for combination, by_way in of.items()
         },
         launches={
@@ -104,12 +97,23 @@ def _bars(case: Case, observed: Mapping[Key, list[Observation]], collective: str
 
 
 def _drawing(case: Case, bars: Bars) -> Drawing:
+    by_name = {case.name(combination): summaries for combination, summaries in bars.of.items()}
+    described = "; ".join(
+        f"{name} {', '.join(f'{way} {summary.median:.4g}' for way, summary in summaries.items())}"
+        for name, summaries in by_name.items()
+    )
+    columns = (case.head, "split", f"median ({FOM.unit.text})", "n", "min", "max")
+    rows = [
+        (name, way, f"{one.median:.1f}", str(one.n), f"{one.minimum:.1f}", f"{one.maximum:.1f}")
+        for name, summaries in by_name.items()
+        for way, one in summaries.items()
+    ]
     return Drawing(
         name=f"rowcol-{bars.collective}",
         title=bars.title,
-        description=f"{bars.title}, in {FOM.unit.text}: {_described(case, bars)}.",
-        paint=lambda figure: _paint(figure, case, bars),
-        data=_data(case, bars),
+        description=f"{bars.title}, in {FOM.unit.text}: {described}.",
+        paint=lambda figure: _paint(figure, bars, by_name),
+        data=DataTable(columns=columns, rows=rows, numbers=frozenset(columns[2:])),
         statement=statement(bars),
         foms=CLAIMED,
     )
@@ -137,54 +141,20 @@ def statement(bars: Bars) -> str:
     return f"{'; '.join(parts)}." if parts else ""
 
 
-def _described(case: Case, bars: Bars) -> str:
-    return "; ".join(
-        f"{case.name(combination)} {', '.join(f'{way} {summary.median:.4g}' for way, summary in _ordered(summaries))}"
-        for combination, summaries in bars.of.items()
-    )
-
-
-def _ordered(summaries: Mapping[str, Summary]) -> list[tuple[str, Summary]]:
-    return sorted(summaries.items(), key=lambda item: WAYS.index(item[0]))
-
-
-def _data(case: Case, bars: Bars) -> DataTable:
-    rows = [
-        (
-            case.name(combination),
-            way,
-            f"{summary.median:.1f}",
-            str(summary.n),
-            f"{summary.minimum:.1f}",
-            f"{summary.maximum:.1f}",
-        )
-        for combination, summaries in bars.of.items()
-        for way, summary in _ordered(summaries)
-    ]
-    columns = (case.head, "split", f"median ({FOM.unit.text})", "n", "min", "max")
-    return DataTable(columns=columns, rows=rows, numbers=frozenset(columns[2:]))
-
-
-def _paint(figure: Figure, case: Case, bars: Bars) -> None:
+def _paint(figure: Figure, bars: Bars, by_name: Mapping[str, Mapping[str, Summary]]) -> None:
     axes = figure.subplots()
-    width = 0.8 / len(bars.of)
-    for series, (combination, summaries) in enumerate(bars.of.items()):
-        _paint_group(axes, bars.ways, summaries, series=series, width=width, name=case.name(combination))
-    middle = width * (len(bars.of) - 1) / 2
+    width = 0.8 / len(by_name)
+    for series, (name, summaries) in enumerate(by_name.items()):
+        places = [bars.ways.index(way) + series * width for way in summaries]
+        heights = [summary.median for summary in summaries.values()]
+        axes.bar(places, heights, 0.92 * width, color=svg.sentinel(series), alpha=0.8, label=svg.clean(name))
+        for position, summary in zip(places, summaries.values(), strict=True):
+            axes.plot([position, position], [summary.minimum, summary.maximum], "-", color=svg.INK, linewidth=1.2)
+    middle = width * (len(by_name) - 1) / 2
     axes.set_xticks([index + middle for index in range(len(bars.ways))], bars.ways)
     axes.grid(visible=False, axis="x")
     axes.set_xlabel("rows and planes")
-    painting.name_y(axes, FOM)
+    painting.name_axis(axes.yaxis, FOM)
     axes.set_title(svg.clean(bars.title))
-    if len(bars.of) > 1:
+    if len(by_name) > 1:
         axes.legend()
-
-
-def _paint_group(
-    axes: Axes, ways: Sequence[str], summaries: Mapping[str, Summary], *, series: int, width: float, name: str
-) -> None:
-    places = [ways.index(way) + series * width for way in summaries]
-    heights = [summary.median for summary in summaries.values()]
-    axes.bar(places, heights, 0.92 * width, color=svg.sentinel(series), alpha=0.8, label=svg.clean(name))
-    for position, summary in zip(places, summaries.values(), strict=True):
-        axes.plot([position, position], [summary.minimum, summary.maximum], "-", color=svg.INK, linewidth=1.2)

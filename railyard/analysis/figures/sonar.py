@@ -38,107 +38,96 @@ CLAIMED = frozenset(
     }
 )
 
-Points = dict[int, float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
-    """Size in bytes -> median of one FOM, for one kind of ping and payload."""
-
-    name: str
-    points: Mapping[int, float]
+#: Kind of ping and payload -> size in bytes -> median of one FOM, by name and by size.
+Curves = dict[str, dict[int, float]]
 
 
 def drawings(case: Case) -> list[Drawing]:
-    """Efficiency and counted bytes; nothing when no launch left them."""
-    efficiency = curves_of(case, EFFICIENCY)
-    sent, received = curves_of(case, SENT, " sent"), curves_of(case, RECEIVED, " received")
+    """Return the figures of efficiency and of counted bytes; nothing when no launch left them."""
+    efficiency, sent, received = (_curves(case, fom) for fom in (EFFICIENCY, SENT, RECEIVED))
     if not efficiency:
         return []
-    return [_efficiency(efficiency), _bytes(sent, received)]
+    title, counted = "Bandwidth efficiency by message size", "Bytes counted at the source for one message"
+    statement, ends = _statement(efficiency), {" sent": sent, " received": received}
+    curves = {f"{name}{end}": points for end, of_end in ends.items() for name, points in of_end.items()}
+    words = f"{title}: payload over the bytes that the source's counters saw. {statement}"
+    return [
+        _drawing("efficiency", title, words, statement, curves=efficiency, unit="%"),
+        _drawing(
+            "counted",
+            counted,
+            f"{counted}, by message size, sent and received.",
+            _protocols(sent, received),
+            curves=curves,
+            unit="bytes",
+        ),
+    ]
 
 
-def curves_of(case: Case, fom: str, suffix: str = "") -> list[Curve]:
+def _curves(case: Case, fom: str) -> Curves:
     """Return the curves of a FOM, in the order of their names."""
 
     def point(labels: Mapping[str, Label]) -> tuple[str, int] | None:
         is_one = {"ping", "payload", "size_bytes"} <= labels.keys()
-        return (f"{labels['ping']}, {labels['payload']}{suffix}", int(labels["size_bytes"])) if is_one else None
+        return (f"{labels['ping']}, {labels['payload']}", int(labels["size_bytes"])) if is_one else None
 
-    curves: dict[str, Points] = {}
+    curves: Curves = {}
     for (name, size), value in sorted(cases.medians(case, fom, point).items()):
         curves.setdefault(name, {})[size] = value
-    return [Curve(name=name, points=points) for name, points in curves.items()]
+    return curves
 
 
-def _efficiency(curves: Sequence[Curve]) -> Drawing:
-    title = "Bandwidth efficiency by message size"
+def _drawing(name: str, title: str, description: str, statement: str, *, curves: Curves, unit: str) -> Drawing:
+    columns = ("curve", "size (bytes)", unit)
+    rows = [(of, str(size), f"{value:.6g}") for of, points in curves.items() for size, value in points.items()]
     return Drawing(
-        name="efficiency",
+        name=name,
         title=title,
-        description=f"{title}: payload over the bytes that the source's counters saw. {_statement(curves)}",
-        paint=lambda figure: _paint(figure.subplots(), curves, title, "%", logarithmic=False),
-        data=_data(curves, "%"),
-        statement=_statement(curves),
+        description=description,
+        paint=lambda figure: _paint(figure.subplots(), curves, title, unit),
+        data=DataTable(columns=columns, rows=rows, numbers=frozenset(columns[1:])),
+        statement=statement,
         foms=CLAIMED,
     )
 
 
-def _bytes(sent: Sequence[Curve], received: Sequence[Curve]) -> Drawing:
-    curves = [*sent, *received]
-    title = "Bytes counted at the source for one message"
-    return Drawing(
-        name="counted",
-        title=title,
-        description=f"{title}, by message size, sent and received.",
-        paint=lambda figure: _paint(figure.subplots(), curves, title, "bytes", logarithmic=True),
-        data=_data(curves, "bytes"),
-        statement=_protocols(sent, received),
-        foms=CLAIMED,
-    )
-
-
-def _protocols(sent: Sequence[Curve], received: Sequence[Curve]) -> str:
+def _protocols(sent: Curves, received: Curves) -> str:
     """Return the protocols of each kind of ping: sizes, bytes on the wire for each byte, and header."""
     parts = []
-    for out, back in zip(sent, received, strict=False):
-        fitted = find(out.points, back.points)
+    for (name, out), back in zip(sent.items(), received.values(), strict=False):
         texts = [
             f"{size_text(protocol.smallest)} to {size_text(protocol.largest)} {protocol.bytes_per_byte:.3g} bytes "
             f"per byte and a header of {protocol.header_bytes:.0f}"
-            for protocol in fitted
+            for protocol in find(out, back)
         ]
-        parts.append(f"{out.name.removesuffix(' sent')}: " + ", ".join(texts))
+        parts.append(f"{name}: " + ", ".join(texts))
     return f"The counters show these protocols by message size: {'; '.join(parts)}." if parts else ""
 
 
-def _statement(curves: Sequence[Curve]) -> str:
+def _statement(curves: Curves) -> str:
     """Return the ends of each curve in words."""
     parts = []
-    for curve in curves:
-        small, *_, large = curve.points if len(curve.points) > 1 else (*curve.points, *curve.points)
-        ends = (percent(curve.points[size], signed=False) for size in (small, large))
-        parts.append(
-            f"{curve.name}: " + ", ".join(f"{e} at {size_text(s)}" for e, s in zip(ends, (small, large), strict=True))
-        )
+    for name, points in curves.items():
+        ends = (min(points), max(points))
+        texts = (f"{percent(points[size], signed=False)} at {size_text(size)}" for size in ends)
+        parts.append(f"{name}: {', '.join(texts)}")
     return "The payload is this share of the bytes counted: " + "; ".join(parts) + "."
 
 
-def _paint(axes: Axes, curves: Sequence[Curve], title: str, unit: str, *, logarithmic: bool) -> None:
-    for series, curve in enumerate(curves):
+def _paint(axes: Axes, curves: Curves, title: str, unit: str) -> None:
+    for series, (name, points) in enumerate(curves.items()):
         axes.plot(
-            list(curve.points),
-            list(curve.points.values()),
+            list(points),
+            list(points.values()),
             linestyle=svg.DASHES[series % len(svg.DASHES)],
             marker=svg.MARKERS[series % len(svg.MARKERS)],
             markersize=4.5,
             linewidth=1.6,
             color=svg.sentinel(series),
-            label=svg.clean(curve.name),
+            label=svg.clean(name),
         )
-    sizes = sorted({size for curve in curves for size in curve.points})
-    painting.size_axis(axes, sizes)
-    if logarithmic and all(value > 0 for curve in curves for value in curve.points.values()):
+    painting.size_axis(axes, sorted({size for points in curves.values() for size in points}))
+    if unit == "bytes" and all(value > 0 for points in curves.values() for value in points.values()):
         axes.set_yscale("log")
     else:
         axes.set_ylim(bottom=0)
@@ -146,15 +135,6 @@ def _paint(axes: Axes, curves: Sequence[Curve], title: str, unit: str, *, logari
     axes.set_ylabel(unit)
     axes.set_title(title)
     axes.legend(loc="best", handlelength=2.6)
-
-
-def _data(curves: Sequence[Curve], unit: str) -> DataTable:
-    columns = ("curve", "size (bytes)", unit)
-    return DataTable(
-        columns=columns,
-        rows=[(curve.name, str(size), f"{value:.6g}") for curve in curves for size, value in curve.points.items()],
-        numbers=frozenset(columns[1:]),
-    )
 
 
 #: Largest difference of a size's bytes from its protocol's line, as a share of the bytes.
@@ -179,39 +159,35 @@ def find(sent: Mapping[int, float], received: Mapping[int, float]) -> list[Proto
         end = start + 1
         while end < len(sizes) and _is_one(sizes[start : end + 1], sent, received):
             end += 1
-        protocols.append(_protocol(sizes[start:end], sent, received))
+        lines = [_line(sizes[start:end], curve) for curve in (sent, received)]
+        protocols.append(
+            Protocol(
+                smallest=sizes[start],
+                largest=sizes[end - 1],
+                header_bytes=sum(header for header, _ in lines),
+                bytes_per_byte=sum(slope for _, slope in lines),
+            )
+        )
         start = end
     return protocols
 
 
 def _is_one(sizes: Sequence[int], *curves: Mapping[int, float]) -> bool:
-    """Return whether a straight line fits each curve over these sizes, within `TOLERANCE`."""
-    return all(_error(sizes, curve) <= TOLERANCE for curve in curves)
-
-
-def _error(sizes: Sequence[int], curve: Mapping[int, float]) -> float:
-    """Return the largest relative difference from the best line."""
-    bytes_, header, slope = np.array([curve[size] for size in sizes]), *_line(sizes, curve)
-    differences = np.abs(header + slope * np.array(sizes) - bytes_)
-    return float((differences / np.maximum(bytes_, 1.0)).max())
+    """Return whether a straight line fits each curve over these sizes, within `TOLERANCE` of the bytes of each."""
+    for curve in curves:
+        bytes_, (header, slope) = np.array([curve[size] for size in sizes]), _line(sizes, curve)
+        differences = np.abs(header + slope * np.array(sizes) - bytes_)
+        if (differences / np.maximum(bytes_, 1.0)).max() > TOLERANCE:
+            return False
+    return True
 
 
 def _line(sizes: Sequence[int], curve: Mapping[int, float]) -> tuple[float, float]:
     """Return header and slope of least relative squares; of one size its bytes are all header."""
     if len(sizes) == 1:
         return curve[sizes[0]], 0.0
-    weights = 1 / np.maximum(np.array([curve[size] for size in sizes]), 1.0)
+    bytes_ = np.array([curve[size] for size in sizes])
+    weights = 1 / np.maximum(bytes_, 1.0)
     terms = np.stack([weights, weights * np.array(sizes)], axis=1)
-    wanted = weights * np.array([curve[size] for size in sizes])
-    header, slope = np.linalg.lstsq(terms, wanted, rcond=None)[0]
+    header, slope = np.linalg.lstsq(terms, weights * bytes_, rcond=None)[0]
     return float(header), float(slope)
-
-
-def _protocol(sizes: Sequence[int], *curves: Mapping[int, float]) -> Protocol:
-    lines = [_line(sizes, curve) for curve in curves]
-    return Protocol(
-        smallest=sizes[0],
-        largest=sizes[-1],
-        header_bytes=sum(header for header, _ in lines),
-        bytes_per_byte=sum(slope for _, slope in lines),
-    )

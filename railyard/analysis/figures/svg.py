@@ -37,30 +37,20 @@ _SETTINGS: dict[Any, Any] = {
     "svg.hashsalt": "railyard",
     "text.parse_math": False,
     "axes.unicode_minus": True,
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor"), "none"),
+    **{f"{part}.color": INK for part in ("grid", "text", "xtick", "ytick")},
+    **{f"axes.{part}color": INK for part in ("edge", "label", "title")},
+    **dict.fromkeys(("axes.labelsize", "xtick.labelsize", "ytick.labelsize", "legend.fontsize"), 10),
     "axes.titlesize": 10.5,
     "axes.titleweight": "normal",
     "axes.titlelocation": "left",
-    "axes.titlecolor": INK,
-    "axes.labelsize": 10,
     "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right"), False),
     "axes.grid": True,
     "axes.axisbelow": True,
-    "grid.color": INK,
     "grid.alpha": 0.16,
     "grid.linewidth": 0.7,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "xtick.labelsize": 10,
-    "ytick.labelsize": 10,
     "legend.frameon": False,
-    "legend.fontsize": 10,
     "font.family": "DejaVu Sans",
 }
 
@@ -130,7 +120,13 @@ def _parsed(figure: Figure, name: str) -> ElementTree.Element:
     ElementTree.register_namespace("", _SVG)
     file = io.StringIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    _lay_out(figure)
+    if engine := figure.get_layout_engine():
+        # Give the axes their places. `savefig` would draw the whole figure once more, for nothing but the places.
+        FigureCanvasSVG(figure)  # texts are as wide as in the file
+        dpi = figure.dpi
+        engine.execute(figure)
+        figure.set_layout_engine("none")
+        figure.dpi = dpi
     figure.savefig(file, format="svg", metadata=nothing)
     root = ElementTree.fromstring(file.getvalue())
     for parent in list(root.iter()):
@@ -142,16 +138,6 @@ def _parsed(figure: Figure, name: str) -> ElementTree.Element:
     return root
 
 
-def _lay_out(figure: Figure) -> None:
-    """Give the axes their places. `savefig` would draw the whole figure once more, for nothing but the places."""
-    if engine := figure.get_layout_engine():
-        FigureCanvasSVG(figure)  # texts are as wide as in the file
-        dpi = figure.dpi
-        engine.execute(figure)
-        figure.set_layout_engine("none")
-        figure.dpi = dpi
-
-
 def _adapt(element: ElementTree.Element, name: str) -> None:
     for attribute, value in list(element.attrib.items()):
         if attribute == "id":
@@ -160,21 +146,18 @@ def _adapt(element: ElementTree.Element, name: str) -> None:
             del element.attrib[attribute]
             element.set("href", value.replace("#", f"#{name}-", 1))
         elif attribute == "style":
-            element.set("style", _colours(_fonts(value)))
+            element.set("style", _css(value))
         elif "url(#" in value:
             element.set(attribute, value.replace("url(#", f"url(#{name}-"))
 
 
-def _fonts(css: str) -> str:
-    """Return a style with font sizes kept and families inherited from the page.
+def _css(css: str) -> str:
+    """Return a style with font sizes kept, families inherited from the page, and the page's colours for sentinels.
 
     matplotlib writes size and family as two properties or, before 3.11, as one `font`.
     """
-    split = re.sub(r"font: (?:[\w-]+ )*?([\d.]+px) ([^;]+)", r"font-size: \1; font-family: \2", css)
-    return re.sub(r"font-family: [^;]+", "font-family: inherit", split)
-
-
-def _colours(css: str) -> str:
+    css = re.sub(r"font: (?:[\w-]+ )*?([\d.]+px) ([^;]+)", r"font-size: \1; font-family: \2", css)
+    css = re.sub(r"font-family: [^;]+", "font-family: inherit", css)
     for number, colour in enumerate(LIGHT):
         css = css.replace(sentinel(number), f"var(--s{number + 1}, {colour})")
     return css.replace(INK, "currentColor")

@@ -52,13 +52,25 @@ def drawings(case: Case) -> list[Drawing]:
     if not panels:
         return []
     words = "; ".join(f"{panel.heading}: {panel.iterations.text()}" for panel in panels)
+    columns = ("launch", "iteration", "began after (s)", f"took ({panels[0].iterations.series.fom.unit.text})", "slow")
+    rows = [
+        (
+            str(panel.one.launch.index + 1),
+            str(number + 1),
+            f"{begun_s - panel.begun_s[0]:.3f}",
+            f"{sample:.1f}",
+            "slow" if number in panel.iterations.slow else "",
+        )
+        for panel in panels
+        for number, (begun_s, sample) in enumerate(zip(panel.begun_s, panel.iterations.series.samples, strict=True))
+    ]
     return [
         Drawing(
             name="timeline",
             title=TITLE,
             description=f"{TITLE}. {words}.",
             paint=lambda figure: _paint(figure, panels),
-            data=_data(panels),
+            data=DataTable(columns=columns, rows=rows, numbers=frozenset(columns[:4])),
             height_in=0.5 + _PANEL_IN * len(panels),
             width_in=7.6,
             statement=f"{words}.",
@@ -86,22 +98,6 @@ def _panels(launches: Sequence[SlowLaunch]) -> list[Panel]:
     return panels
 
 
-def _data(panels: Sequence[Panel]) -> DataTable:
-    columns = ("launch", "iteration", "began after (s)", f"took ({panels[0].iterations.series.fom.unit.text})", "slow")
-    rows = [
-        (
-            str(panel.one.launch.index + 1),
-            str(number + 1),
-            f"{begun_s - panel.begun_s[0]:.3f}",
-            f"{sample:.1f}",
-            "slow" if number in panel.iterations.slow else "",
-        )
-        for panel in panels
-        for number, (begun_s, sample) in enumerate(zip(panel.begun_s, panel.iterations.series.samples, strict=True))
-    ]
-    return DataTable(columns=columns, rows=rows, numbers=frozenset(columns[:4]))
-
-
 def _paint(figure: Figure, panels: Sequence[Panel]) -> None:
     figure.suptitle(TITLE, x=0.01, ha="left", fontsize=10.5)
     for axes, panel in zip(figure.subplots(len(panels), squeeze=False)[:, 0], panels, strict=True):
@@ -122,6 +118,6 @@ def _paint(figure: Figure, panels: Sequence[Panel]) -> None:
         axes.set_xlim(-0.02 * end_s, 1.02 * end_s)
         axes.set_ylim(bottom=0)
         axes.set_title(svg.clean(panel.heading), fontsize=9)
-        painting.name_y(axes, panel.iterations.series.fom)
+        painting.name_axis(axes.yaxis, panel.iterations.series.fom)
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
     axes.set_xlabel("time since the first iteration (s)")

@@ -7,8 +7,8 @@ bad. A link with several launches shows its worst one. Leaves out: the verdict's
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import fmean
 
 from matplotlib.axes import Axes
@@ -31,9 +31,6 @@ MARKED_PERCENT = 2.0
 RINGS_MAX = 64
 _FULL_PERCENT = 40.0
 
-Coordinate = tuple[int, int, int]
-
-
 #: No axis has more ticks, whatever coordinates a record names.
 TICKS_MAX = 64
 
@@ -48,7 +45,7 @@ class LinkView:
     name: str
     dimension: str
     direction: str
-    source: Coordinate
+    source: tuple[int, int, int]
     link_class: str
     rates: tuple[float, ...]
     missing_percent: float
@@ -72,25 +69,37 @@ class LinkView:
 
 def drawings(case: Case) -> list[Drawing]:
     """Return the heat map and the spread; nothing if no launch has series of links."""
-    links = links_of(case)
+    links = _links(case)
     return [_map(links), _spread(links)] if links else []
 
 
-def links_of(case: Case) -> list[LinkView]:
+def _links(case: Case) -> list[LinkView]:
     """Return the links of all launches, in the order of dimension and place."""
     by_link: dict[str, dict[str, list[float]]] = {}
     classes: dict[str, str] = {}
-    for fom, labels, samples in _series(case):
-        name = str(labels.get("link", ""))
-        if LINK.fullmatch(name):
-            by_link.setdefault(name, {}).setdefault(fom, []).extend(samples)
-            classes[name] = str(labels.get("class", "unknown"))
-    views = [
-        replace(_view(name, foms, classes[name]), counters=_counters(case, name))
-        for name, foms in by_link.items()
-        if foms.get(RATE)
-    ]
-    return sorted(views, key=lambda view: (view.dimension, view.ring, view.position, view.direction))
+    for _, launch in cases.launches(case):
+        for series in launch.series:
+            name = str(series.labels.get("link", ""))
+            if LINK.fullmatch(name):
+                by_link.setdefault(name, {}).setdefault(series.fom, []).extend(series.samples)
+                classes[name] = str(series.labels.get("class", "unknown"))
+    links = []
+    for name, foms in by_link.items():
+        if (match := LINK.fullmatch(name)) and foms.get(RATE):
+            x, y, z = (int(match[group]) for group in (3, 4, 5))
+            links.append(
+                LinkView(
+                    name=name,
+                    dimension=match[1],
+                    direction=match[2],
+                    source=(x, y, z),
+                    link_class=classes[name],
+                    rates=tuple(foms[RATE]),
+                    missing_percent=max(foms.get(MISSING, [0.0])),
+                    counters=_counters(case, name),
+                )
+            )
+    return sorted(links, key=lambda link: (link.dimension, link.ring, link.position, link.direction))
 
 
 def _counters(case: Case, link: str) -> str:
@@ -99,48 +108,35 @@ def _counters(case: Case, link: str) -> str:
     return ", ".join(sorted(texts)[:3]) or ("no error counter grew" if read else "error counters not read")
 
 
-def _series(case: Case) -> Iterator[tuple[str, Mapping[str, str | int], Sequence[float]]]:
-    for _, launch in cases.launches(case):
-        for series in launch.series:
-            yield series.fom, series.labels, series.samples
-
-
-def _view(name: str, foms: Mapping[str, Sequence[float]], link_class: str) -> LinkView:
-    match = LINK.fullmatch(name)
-    assert match is not None
-    x, y, z = (int(match[group]) for group in (3, 4, 5))
-    return LinkView(
-        name=name,
-        dimension=match[1],
-        direction=match[2],
-        source=(x, y, z),
-        link_class=link_class,
-        rates=tuple(foms[RATE]),
-        missing_percent=max(foms.get(MISSING, [0.0])),
-    )
-
-
 # ---- heat map ----
 
 
 def _map(links: Sequence[LinkView]) -> Drawing:
-    dimensions = sorted({link.dimension for link in links})
-    heights = [len(_rows(_of(links, dimension))) for dimension in dimensions]
+    by_dimension = {
+        dimension: [link for link in links if link.dimension == dimension]
+        for dimension in sorted({link.dimension for link in links})
+    }
+    heights = [len(_rows(of_dimension)) for of_dimension in by_dimension.values()]
+    columns = ("link", "class", "best rate (GB/s)", "missing (%)")
+    rows = [(link.name, link.link_class, f"{link.best_gbyte_s:.6f}", f"{link.missing_percent:.1f}") for link in links]
+
+    def paint(figure: Figure) -> None:
+        ratios = [1 + height for height in heights]
+        grid = figure.subplots(len(ratios), 1, squeeze=False, height_ratios=ratios)
+        for axes, (dimension, of_dimension) in zip(grid[:, 0], by_dimension.items(), strict=True):
+            _paint_dimension(axes, dimension, of_dimension)
+
     return Drawing(
         name="links",
         title="What is missing on each link",
         description="A cell for each directed link, by dimension and ring, darker where more is missing. "
         f"{_statement(links)}",
-        paint=lambda figure: _paint_map(figure, links, dimensions, heights),
-        data=_map_data(links),
-        height_in=1.2 + 0.9 * len(dimensions) + 0.09 * sum(heights),
+        paint=paint,
+        data=DataTable(columns=columns, rows=rows, numbers=frozenset(columns[2:])),
+        height_in=1.2 + 0.9 * len(by_dimension) + 0.09 * sum(heights),
         statement=_statement(links),
         foms=frozenset({RATE, MISSING}),
     )
-
-
-def _of(links: Sequence[LinkView], dimension: str) -> list[LinkView]:
-    return [link for link in links if link.dimension == dimension]
 
 
 def _rows(links: Sequence[LinkView]) -> list[tuple[int, ...]]:
@@ -149,14 +145,8 @@ def _rows(links: Sequence[LinkView]) -> list[tuple[int, ...]]:
     return rings if len(rings) <= RINGS_MAX else [()]
 
 
-def _paint_map(figure: Figure, links: Sequence[LinkView], dimensions: Sequence[str], heights: Sequence[int]) -> None:
-    ratios = [1 + height for height in heights]
-    grid = figure.subplots(len(dimensions), 1, squeeze=False, height_ratios=ratios)
-    for axes, dimension in zip(grid[:, 0], dimensions, strict=True):
-        _paint_dimension(axes, dimension, _of(links, dimension))
-
-
 def _paint_dimension(axes: Axes, dimension: str, links: Sequence[LinkView]) -> None:
+    """Paint a cell for each link: pale if it is sound, else the second colour, fuller where more is missing."""
     rows = _rows(links)
     worst: dict[tuple[int, float], float] = {}
     for link in links:
@@ -164,110 +154,72 @@ def _paint_dimension(axes: Axes, dimension: str, links: Sequence[LinkView]) -> N
         position = row, link.position + (0.0 if link.direction == "+" else 0.5)
         worst[position] = max(worst.get(position, 0.0), link.missing_percent)
     for (row, left), missing in worst.items():
-        _paint_cell(axes, row, left, missing)
+        is_bad = missing >= MARKED_PERCENT
+        alpha = 0.35 + 0.65 * min(1.0, missing / _FULL_PERCENT) if is_bad else 0.18
+        colour = svg.sentinel(1 if is_bad else 0)
+        axes.add_patch(Rectangle((left + 0.02, row + 0.06), 0.46, 0.88, facecolor=colour, alpha=alpha, linewidth=0))
+        if is_bad:
+            axes.text(left + 0.25, row + 0.5, f"{missing:.0f}", ha="center", va="center", fontsize=10, color=svg.INK)
     extent = max(link.position for link in links) + 1
     axes.set_xlim(0, extent)
     axes.set_ylim(len(rows), 0)
     places = range(0, extent, 1 + extent // TICKS_MAX)
     axes.set_xticks([position + 0.5 for position in places], [str(position) for position in places])
     others = "".join(name for name in "XYZ" if name != dimension)
-    axes.set_yticks([0.5, len(rows) - 0.5] if len(rows) > 1 else [0.5], _row_names(rows))
+    ends = {0.5: rows[0], len(rows) - 0.5: rows[-1]}
+    axes.set_yticks(list(ends), [",".join(map(str, ring)) or "all" for ring in ends.values()])
     axes.set_ylabel(f"ring at {','.join(others)}")
     axes.set_xlabel(f"{dimension} of the sender; left half {dimension}+, right half {dimension}-")
     axes.grid(visible=False)
     axes.tick_params(length=0)
 
 
-def _row_names(rows: Sequence[tuple[int, ...]]) -> list[str]:
-    ends = [rows[0], rows[-1]] if len(rows) > 1 else [rows[0]]
-    return [",".join(map(str, ring)) or "all" for ring in ends]
-
-
-def _paint_cell(axes: Axes, row: int, left: float, missing: float) -> None:
-    """Paint a sound link pale; the more is missing, the fuller the second colour."""
-    bad = missing >= MARKED_PERCENT
-    colour = svg.sentinel(1 if bad else 0)
-    alpha = 0.35 + 0.65 * min(1.0, missing / _FULL_PERCENT) if bad else 0.18
-    cell = Rectangle((left + 0.02, row + 0.06), 0.46, 0.88, facecolor=colour, alpha=alpha, linewidth=0)
-    axes.add_patch(cell)
-    if bad:
-        axes.text(left + 0.25, row + 0.5, f"{missing:.0f}", ha="center", va="center", fontsize=10, color=svg.INK)
-
-
-def bad_links(links: Sequence[LinkView]) -> list[LinkView]:
-    """Return those with something missing, the worst first."""
-    bad = [link for link in links if link.missing_percent >= MARKED_PERCENT]
-    return sorted(bad, key=lambda link: -link.missing_percent)
-
-
 def _statement(links: Sequence[LinkView]) -> str:
-    bad = bad_links(links)
+    bad = [link for link in links if link.missing_percent >= MARKED_PERCENT]
     if not bad:
         return f"All {len(links)} links carry what their peers carry."
     named = ", ".join(
-        f"{link.name} ({percent(link.missing_percent, signed=False)} missing; {link.counters})" for link in bad[:3]
+        f"{link.name} ({percent(link.missing_percent, signed=False)} missing; {link.counters})"
+        for link in sorted(bad, key=lambda link: -link.missing_percent)[:3]
     )
     more = f", and {len(bad) - 3} more" if len(bad) > 3 else ""
     return f"{len(bad)} of {len(links)} links carry less than they should: {named}{more}."
 
 
-def _map_data(links: Sequence[LinkView]) -> DataTable:
-    return DataTable(
-        columns=("link", "class", "best rate (GB/s)", "missing (%)"),
-        rows=[
-            (link.name, link.link_class, f"{link.best_gbyte_s:.6f}", f"{link.missing_percent:.1f}") for link in links
-        ],
-        numbers=frozenset({"best rate (GB/s)", "missing (%)"}),
-    )
-
-
 # ---- lowest, mean, highest ----
 
 
-def _groups(links: Sequence[LinkView]) -> dict[str, list[float]]:
-    """Return the best rates of the links of each dimension and class."""
+def _spread(links: Sequence[LinkView]) -> Drawing:
     groups: dict[str, list[float]] = {}
     for link in links:
         groups.setdefault(f"{link.dimension} {link.link_class}", []).append(link.best_gbyte_s)
-    return dict(sorted(groups.items()))
+    groups = dict(sorted(groups.items()))
+    title, columns = "Rates by dimension and link class", ("links", "count", "min (GB/s)", "avg (GB/s)", "max (GB/s)")
+    numbers = {name: (min(rates), fmean(rates), max(rates)) for name, rates in groups.items()}
+    words = "; ".join(
+        f"{name}: {low:.4g} to {high:.4g} GB/s, mean {mean:.4g}" for name, (low, mean, high) in numbers.items()
+    )
+    rows = [(name, str(len(groups[name])), *(f"{value:.6f}" for value in of_name)) for name, of_name in numbers.items()]
 
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for row, (name, (low, mean, high)) in enumerate(numbers.items()):
+            axes.plot([low, high], [row, row], "-", color=svg.sentinel(0), linewidth=1.6)
+            rates = groups[name]
+            axes.plot(rates, [row] * len(rates), "|", color=svg.sentinel(0), markersize=9, alpha=0.5)
+            axes.plot([mean], [row], "o", color=svg.sentinel(0), markersize=6)
+        painting.name_rows(axes, list(groups))
+        axes.set_xlim(left=0)
+        axes.set_xlabel("GB/s (1e9 bytes/s); a mark a link, their mean a dot")
+        axes.xaxis.set_major_locator(MaxNLocator(5))
+        axes.set_title(title)
 
-def _spread(links: Sequence[LinkView]) -> Drawing:
-    groups = _groups(links)
     return Drawing(
         name="rates",
-        title="Rates by dimension and link class",
-        description="Lowest, mean and highest rate of the links of each dimension and class. "
-        + "; ".join(
-            f"{name}: {min(rates):.4g} to {max(rates):.4g} GB/s, mean {fmean(rates):.4g}"
-            for name, rates in groups.items()
-        ),
-        paint=lambda figure: _paint_spread(figure.subplots(), groups),
-        data=_spread_data(groups),
+        title=title,
+        description=f"Lowest, mean and highest rate of the links of each dimension and class. {words}",
+        paint=paint,
+        data=DataTable(columns=columns, rows=rows, numbers=frozenset(columns[1:])),
         height_in=1.1 + 0.42 * len(groups),
         foms=frozenset({RATE, MISSING}),
-    )
-
-
-def _paint_spread(axes: Axes, groups: Mapping[str, Sequence[float]]) -> None:
-    for row, rates in enumerate(groups.values()):
-        axes.plot([min(rates), max(rates)], [row, row], "-", color=svg.sentinel(0), linewidth=1.6)
-        axes.plot(rates, [row] * len(rates), "|", color=svg.sentinel(0), markersize=9, alpha=0.5)
-        axes.plot([fmean(rates)], [row], "o", color=svg.sentinel(0), markersize=6)
-    painting.name_rows(axes, list(groups))
-    axes.set_xlim(left=0)
-    axes.set_xlabel("GB/s (1e9 bytes/s); a mark a link, their mean a dot")
-    axes.xaxis.set_major_locator(MaxNLocator(5))
-    axes.set_title("Rates by dimension and link class")
-
-
-def _spread_data(groups: Mapping[str, Sequence[float]]) -> DataTable:
-    columns = ("links", "count", "min (GB/s)", "avg (GB/s)", "max (GB/s)")
-    return DataTable(
-        columns=columns,
-        rows=[
-            (name, str(len(rates)), *(f"{value:.6f}" for value in (min(rates), fmean(rates), max(rates))))
-            for name, rates in groups.items()
-        ],
-        numbers=frozenset(columns[1:]),
     )

@@ -88,9 +88,9 @@ def placement_cost(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: b
     entries = list(_entries(root))
     sides.require(own, entries)
     jobs = [one for one in entries if own.has_setting(one.setting) and own.has_date(one.own["created"])]
-    names = dict.fromkeys([baseline, *(name for one in jobs for name in one.setting["placements"])])
+    names = list(dict.fromkeys([baseline, *(name for one in jobs for name in one.setting["placements"])]))
     choosing = [sides.Side(name=name, wanted={**wanted, "placement": name}) for name in names]
-    compared = versus.compare([(jobs, choosing)], list(names), baseline, foms, for_people=not as_json)
+    compared = versus.compare([(jobs, choosing)], names, baseline, foms, for_people=not as_json)
     if as_json:
         print_json(text.document(compared))
     else:

@@ -9,7 +9,6 @@ TPDS 2019): it is violated where it is found slower. Leaves out sizes between th
 from __future__ import annotations
 
 import itertools
-import math
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -72,9 +71,10 @@ def measured(records: Iterable[Record]) -> dict[Where, Measured]:
     """Return the times of collectives in records; InputError if there are none."""
     by_place: dict[Where, Measured] = {}
     for case in cases.group(records):
+        floor = cases.noise_percent(case)
         for record, launch in cases.launches(case):
             if launch.is_result:
-                _add(by_place, record, launch, cases.noise_percent(case))
+                _add(by_place, record, launch, floor)
     if not by_place:
         raise InputError("ARCHIVE", "series", problem="no times of collectives", valid="of rowcol or osu_allreduce")
     return by_place
@@ -82,26 +82,23 @@ def measured(records: Iterable[Record]) -> dict[Where, Measured]:
 
 def _add(by_place: dict[Where, Measured], record: Record, launch: Launch, noise_percent: float) -> None:
     policy, _, choice = launch.nic_policy.partition("+")
+    of, is_osu = dict(libraries.parse(choice)), record.case.benchmark.startswith(OSU)
     for (fom, labels), samples in entries.launch_samples(launch).items():
         named = dict(labels)
         collective = str(named.get("collective", record.case.benchmark.removeprefix(OSU).replace("_", "-")))
-        is_osu = record.case.benchmark.startswith(OSU)
         if fom != FOMS["latency_us" if is_osu else "slowest_us"] or not (is_osu or "collective" in named):
             continue
-        topology = record.case.topology.name if record.case.topology else "no topology"
-        ranks = int(named.get("ranks", len(launch.ranks.hosts)))
         where = Where(
-            record.system.name,
-            str(record.origin),
-            topology,
-            launch.placement,
-            policy,
-            str(launch.software),
-            ranks,
-            str(named.get("split", "")),
+            system=record.system.name,
+            origin=str(record.origin),
+            topology=record.case.topology.name if record.case.topology else "no topology",
+            placement=launch.placement,
+            policy=policy,
+            software=str(launch.software),
+            ranks=int(named.get("ranks", len(launch.ranks.hosts))),
+            split=str(named.get("split", "")),
         )
         one = by_place.setdefault(where, Measured(defaultdict(dict)))
-        of = dict(libraries.parse(choice))
         key = collective, int(named.get("size_bytes", 0)), of.get(collective, libraries.DEFAULT)
         one.times[key][record.job, launch.index] = entries.value_of(samples)
         one.noise_percent = max(one.noise_percent, noise_percent)
@@ -174,9 +171,9 @@ def _use(compared: Mapping[int, Comparison]) -> dict[str, int]:
     use: dict[str, int] = {}
     for size, comparison in compared.items():
         better = [group for group in comparison.groups if group.finding is Finding.BETTER and group.summary]
-        best = min(better, key=lambda group: group.summary.median if group.summary else math.inf, default=None)
+        best = min(better, key=lambda group: group.median, default=None)
         name = best.name if best else libraries.DEFAULT
-        if name != (list(use)[-1:] or [libraries.DEFAULT])[0]:
+        if name != next(reversed(use), libraries.DEFAULT):
             use.pop(name, None)
             use[name] = size
     return {} if libraries.DEFAULT in use else use
@@ -279,12 +276,12 @@ def _scaled(size: int, by: str, ranks: int) -> int:
 
 def _sum(parts: Sequence[Mapping[Unit, float]]) -> dict[Unit, float]:
     """Return the sums in launches that measured all parts; of parts that several jobs measured, of their medians."""
-    if shared := set.intersection(*(set(part) for part in parts)):
+    if shared := set.intersection(*map(set, parts)):
         return {unit: sum(part[unit] for part in parts) for unit in sorted(shared)}
-    by_job = [list(_medians(part).values()) for part in parts]
-    return {(f"sum {k}", 0): sum(values) for k, values in enumerate(zip(*by_job, strict=False))}
-
-
-def _medians(units: Mapping[Unit, float]) -> dict[str, float]:
-    jobs = dict.fromkeys(job for job, _ in units)
-    return {job: statistics.median(value for (of, _), value in units.items() if of == job) for job in jobs}
+    medians = []
+    for part in parts:
+        by_job: defaultdict[str, list[float]] = defaultdict(list)
+        for (job, _), value in part.items():
+            by_job[job].append(value)
+        medians.append(map(statistics.median, by_job.values()))
+    return {(f"sum {k}", 0): sum(values) for k, values in enumerate(zip(*medians, strict=False))}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from railyard.analysis.cases import cases, comparison, curves, scoreboard
 from railyard.analysis.cases.cases import Case
@@ -24,7 +25,6 @@ from railyard.analysis.stats.verdicts import Outcome
 from railyard.analysis.text import DataTable
 from railyard.base.errors import InputError
 from railyard.records import json_io
-from railyard.records.json_io import Json
 from railyard.records.record import Record
 from railyard.records.store import entries
 from railyard.records.store.entries import Entry
@@ -39,8 +39,7 @@ class Over:
     spreads: Sequence[Spread]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class Section(NamedTuple):
     """One table with the sentence that sums it up."""
 
     title: str
@@ -83,15 +82,16 @@ class Judged:
 
         Every figure of merit of a case is one family of tests, which names a false winner with `ALPHA` at most.
         """
-        families: dict[tuple[str, str], list[Comparison]] = {}
-        for judged in self.cases:
-            for member in judged.comparisons:
-                told_apart = member.verdict.outcome in (Outcome.BEST, Outcome.NO_DIFFERENCE)
-                if told_apart and not (member.follows or member.is_exact):
-                    families.setdefault((judged.case.key, member.fom), []).append(member)
-        if not families:
+        tested = [
+            ((judged.case.key, member.fom), member.verdict.outcome)
+            for judged in self.cases
+            for member in judged.comparisons
+            if member.verdict.outcome in (Outcome.BEST, Outcome.NO_DIFFERENCE)
+            and not (member.follows or member.is_exact)
+        ]
+        if not tested:
             return ""
-        named = sum(member.verdict.outcome is Outcome.BEST for of in families.values() for member in of)
+        families, named = {family for family, _ in tested}, sum(outcome is Outcome.BEST for _, outcome in tested)
         tests = f"{len(families)} famil{'y' if len(families) == 1 else 'ies'} of tests"
         expected = f"{contrast.ALPHA * len(families):.2g}"
         return f"Chance alone would name a winner in at most {expected} of {tests}; winners named: {named}."
@@ -123,17 +123,14 @@ def judge_case(case: Case) -> JudgedCase:
 
 def _systems(records: Iterable[Entry]) -> list[str]:
     """Return `system=NAME` of the systems that ran the same check and parameters, of the first such origin."""
-    settings = [entry.setting for entry in records]
-    for origin in dict.fromkeys(setting["origin"] for setting in settings):
-        ran: dict[tuple[str, str], set[str]] = {}
-        for setting in settings:
-            if setting["origin"] == origin:
-                key = setting["check"], json_io.canonical(setting["parameters"])
-                ran.setdefault(key, set()).add(setting["system"])
-        names = {name for systems in ran.values() if len(systems) > 1 for name in systems}
-        if names:
-            return [f"system={name}" for name in sorted(names)]
-    return []
+    ran: dict[str, dict[tuple[str, str], set[str]]] = {}
+    for setting in (entry.setting for entry in records):
+        key = setting["check"], json_io.canonical(setting["parameters"])
+        ran.setdefault(setting["origin"], {}).setdefault(key, set()).add(setting["system"])
+    names = [
+        {name for systems in of_origin.values() if len(systems) > 1 for name in systems} for of_origin in ran.values()
+    ]
+    return [f"system={name}" for name in sorted(next(filter(None, names), ()))]
 
 
 def sections(judged: Over) -> list[Section]:
@@ -144,13 +141,4 @@ def sections(judged: Over) -> list[Section]:
         ("Weak and strong scaling", "", text.sizes_table(judged.scaled)),
         ("Spread over allocations", steady, text.allocations_table(judged.spreads)),
     )
-    return [Section(title=title, sentence=sentence, table=table) for title, sentence, table in parts if table.rows]
-
-
-def documents(judged: Over) -> list[Json]:
-    """Return the documents of the three commands of `railyard series`."""
-    return [
-        text.dates_document(judged.dated),
-        text.sizes_document(judged.scaled),
-        text.allocations_document(judged.spreads, over.LIMIT_PERCENT),
-    ]
+    return [Section(*part) for part in parts if part[2].rows]

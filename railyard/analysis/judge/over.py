@@ -66,19 +66,18 @@ FEWEST = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A change of level between two points: medians of the records before and after, and the fields that differ."""
+    """A change of level before a point: medians of the records before and after, and the fields that differ."""
 
-    before: Point
-    after: Point
-    median_before: float
-    median_after: float
+    point: Point
+    before: float
+    after: float
     p_value: float
     differs: tuple[str, ...]
 
     @property
     def percent(self) -> float | None:
         """Return the change in percent of the median before."""
-        return medians.change_percent(self.median_after, self.median_before)
+        return medians.change_percent(self.after, self.before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,32 +90,26 @@ class Dated:
 
 def dated(entries: Iterable[Entry], side: Side | None = None, foms: Sequence[str] = ()) -> list[Dated]:
     """Return every row of at least two records, with the changes that were found."""
-    of_check = rows.series(entries, _of_reference, side, foms)
+
+    def of_reference(setting: Mapping[str, Json]) -> Mapping[str, Json]:
+        return {"check": setting["check"], "reference": comparable.reference_digest(setting)}
+
+    of_check = rows.series(entries, of_reference, side, foms)
     return [Dated(row=row, changes=tuple(_changes(row))) for row in of_check if len(row.points) > 1]
-
-
-def can_tell(row: Row) -> bool:
-    """Return whether a row has records enough for any change to be found."""
-    return len(row.points) >= 2 * change_points.FEWEST
-
-
-def _of_reference(setting: Mapping[str, Json]) -> Mapping[str, Json]:
-    return {"check": setting["check"], "reference": comparable.reference_digest(setting)}
 
 
 def _changes(row: Row) -> Iterator[Change]:
     values = [point.value for point in row.points]
     changes = change_points.changes(values)
     edges = [0, *(change.position for change in changes), len(values)]
-    for number, change in enumerate(changes, 1):
-        before, after = row.points[change.position - 1], row.points[change.position]
+    for start, change, end in zip(edges, changes, edges[2:], strict=False):
+        at = change.position
         yield Change(
-            before=before,
-            after=after,
-            median_before=statistics.median(values[edges[number - 1] : change.position]),
-            median_after=statistics.median(values[change.position : edges[number + 1]]),
+            point=row.points[at],
+            before=statistics.median(values[start:at]),
+            after=statistics.median(values[at:end]),
             p_value=change.p_value,
-            differs=tuple(differences(before.setting, after.setting)),
+            differs=tuple(differences(row.points[at - 1].setting, row.points[at].setting)),
         )
 
 
@@ -137,20 +130,16 @@ def _value_text(field: str, value: Json) -> str:
     if isinstance(value, dict):
         value = " ".join(map(str, value.values()))
     text = str(value).lower() if isinstance(value, bool) else str(value or "none")
-    return text[:_COMMIT_DIGITS] if field in {"git_commit", "subject"} else text[:80]
+    return text[: _COMMIT_DIGITS if field in {"git_commit", "subject"} else 80]
 
 
 def _job(setting: Mapping[str, Json]) -> dict[str, set[str]]:
     """Return the lists of a job's environment as sets of texts, by their names."""
-    text = setting["job_environment"]
-    lists = json.loads(text) if text else {}
-    return {str(name).replace("_", " "): _texts(part) for name, part in lists.items()}
-
-
-def _texts(part: Json) -> set[str]:
-    if isinstance(part, dict):
-        return {f"{name}={value}" for name, value in part.items()}
-    return set(map(str, part)) if isinstance(part, list) else {str(part)}
+    text, lists = setting["job_environment"], dict[str, set[str]]()
+    for name, part in json.loads(text).items() if text else ():
+        texts = [f"{key}={value}" for key, value in part.items()] if isinstance(part, dict) else part
+        lists[str(name).replace("_", " ")] = set(map(str, texts if isinstance(texts, list) else [texts]))
+    return lists
 
 
 def _list(sign: str, texts: Sequence[str]) -> str:
@@ -170,7 +159,10 @@ class Scaling(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One number of ranks. `efficiency` is 1 for the fewest ranks; `low` and `high` are of the records' values."""
+    """One number of ranks. `efficiency` is 1 for the fewest ranks; `low` and `high` are of the records' values.
+
+    Strong scaling and rates have a `speedup`, too. Both are None where a value is not positive.
+    """
 
     ranks: int
     nodes: int
@@ -195,23 +187,19 @@ def scaled(entries: Iterable[Entry], side: Side | None = None, foms: Sequence[st
     """Return every row of a time, or of a program's rate, with at least two numbers of ranks."""
     families = []
     for row in rows.series(entries, _of_work, side, foms):
-        scaling = scaling_of(row.setting)
-        measures = row.key.fom.unit.measures
-        if scaling is None or (measures != "time" and measures not in OF_A_PROGRAM):
-            continue
-        steps = _steps(row, scaling, is_rate=measures != "time")
-        if len(steps) > 1:
-            families.append(Scaled(row=row, scaling=scaling, steps=steps))
+        scaling, measures = scaling_of(row.setting), row.key.fom.unit.measures
+        if scaling and (measures == "time" or measures in OF_A_PROGRAM):
+            steps = _steps(row, scaling, is_rate=measures != "time")
+            families += [Scaled(row=row, scaling=scaling, steps=steps)] if len(steps) > 1 else []
     return families
 
 
 def scaling_of(setting: Mapping[str, Json]) -> Scaling | None:
     """Return which work is fixed; None if the parameters do not determine it."""
-    parameters = setting["parameters"]
-    named = parameters.get("scaling")
+    named = setting["parameters"].get("scaling")
     if named in set(Scaling):
         return Scaling(named)
-    return Scaling.WEAK if "cells" in parameters else None
+    return Scaling.WEAK if "cells" in setting["parameters"] else None
 
 
 def _of_work(setting: Mapping[str, Json]) -> Mapping[str, Json] | None:
@@ -232,15 +220,16 @@ def _steps(row: Row, scaling: Scaling, *, is_rate: bool) -> tuple[Step, ...]:
     by_ranks: dict[int, list[Point]] = {}
     for point in row.points:
         by_ranks.setdefault(point.setting["ranks"], []).append(point)
-    steps: list[Step] = []
-    first, fewest = 0.0, 0
-    for ranks in sorted(by_ranks):
-        points = by_ranks[ranks]
+    fewest = min(by_ranks)
+    first = statistics.median(point.value for point in by_ranks[fewest])
+    steps = []
+    for ranks, points in sorted(by_ranks.items()):
         values = [point.value for point in points]
-        median = statistics.median(values)
-        if not steps:
-            first, fewest = median, ranks
-        speedup, efficiency = _ratios(first, median, ranks / fewest, scaling, is_rate=is_rate)
+        median, speedup, efficiency = statistics.median(values), None, None
+        if first > 0 and median > 0:
+            times = median / first if is_rate else first / median
+            is_weak_time = scaling is Scaling.WEAK and not is_rate
+            speedup, efficiency = (None, times) if is_weak_time else (times, times / (ranks / fewest))
         steps.append(
             Step(
                 ranks=ranks,
@@ -254,19 +243,6 @@ def _steps(row: Row, scaling: Scaling, *, is_rate: bool) -> tuple[Step, ...]:
             )
         )
     return tuple(steps)
-
-
-def _ratios(
-    first: float, value: float, growth: float, scaling: Scaling, *, is_rate: bool
-) -> tuple[float | None, float | None]:
-    """Return speedup, of strong scaling and of rates, and efficiency."""
-    if first <= 0 or value <= 0:
-        return None, None
-    if is_rate:
-        return value / first, value / first / growth
-    if scaling is Scaling.STRONG:
-        return first / value, first / value / growth
-    return None, first / value
 
 
 def fixed_parameters(row: Row) -> dict[str, Json]:
@@ -308,27 +284,24 @@ def spreads(
     entries: Iterable[Entry], side: Side | None = None, foms: Sequence[str] = (), limit_percent: float = LIMIT_PERCENT
 ) -> list[Spread]:
     """Return every row that at least two allocations have."""
-    alike = [(row, _by_allocation(row)) for row in rows.series(entries, _but_nodes, side, foms)]
-    several = [(row, values) for row, values in alike if len(values) > 1]
+
+    def but_nodes(setting: Mapping[str, Json]) -> Mapping[str, Json]:
+        return {name: setting[name] for name in comparable.ALLOCATIONS_ROW}
+
+    several = []
+    for row in rows.series(entries, but_nodes, side, foms):
+        by_allocation: dict[str, list[float]] = {}  # of the allocations that are known
+        for point in row.points:
+            if allocation := point.entry.own["allocation"]:
+                by_allocation.setdefault(allocation, []).extend(point.values)
+        if len(by_allocation) > 1:
+            several.append((row, list(by_allocation.values())))
     p_values = [_p_value(values) for _, values in several]
     adjusted = iter(contrast.holm([p_value for p_value in p_values if p_value is not None]))
     return [
         _spread(row, values, None if p_value is None else next(adjusted), limit_percent)
         for (row, values), p_value in zip(several, p_values, strict=True)
     ]
-
-
-def _but_nodes(setting: Mapping[str, Json]) -> Mapping[str, Json]:
-    return {name: setting[name] for name in comparable.ALLOCATIONS_ROW}
-
-
-def _by_allocation(row: Row) -> list[list[float]]:
-    """Return the launches' values of each allocation that is known."""
-    by_allocation: dict[str, list[float]] = {}
-    for point in row.points:
-        if allocation := point.entry.own["allocation"]:
-            by_allocation.setdefault(allocation, []).extend(point.values)
-    return list(by_allocation.values())
 
 
 def _p_value(values: Sequence[Sequence[float]]) -> float | None:
@@ -341,9 +314,21 @@ def _p_value(values: Sequence[Sequence[float]]) -> float | None:
 
 
 def _spread(row: Row, values: Sequence[Sequence[float]], p_holm: float | None, limit_percent: float) -> Spread:
+    """Return steady if the upper limit of the spread is within the limit, variable if allocations differ by more.
+
+    The upper limit is one-sided, of a standard deviation that is estimated from normal values.
+    """
     middles = [statistics.median(launches) for launches in values]
-    between = medians.spread_percent(middles)
-    upper = None if between is None else between * _upper_factor(len(middles))
+    between, upper, verdict = medians.spread_percent(middles), None, Steadiness.CANNOT_TELL
+    if between is not None:
+        import scipy.special  # imported here, as above
+
+        freedom = len(middles) - 1
+        upper = between * math.sqrt(freedom / float(scipy.special.chdtri(freedom, contrast.CONFIDENCE)))
+        if upper <= limit_percent:
+            verdict = Steadiness.STEADY
+        elif between > limit_percent and p_holm is not None and p_holm <= contrast.ALPHA:
+            verdict = Steadiness.VARIABLE
     within = [percent for launches in values if (percent := medians.spread_percent(launches)) is not None]
     return Spread(
         row=row,
@@ -354,22 +339,5 @@ def _spread(row: Row, values: Sequence[Sequence[float]], p_holm: float | None, l
         upper_percent=upper,
         within_percent=statistics.median(within) if within else None,
         p_holm=p_holm,
-        verdict=_verdict(between, upper, p_holm, limit_percent),
+        verdict=verdict,
     )
-
-
-def _upper_factor(n: int) -> float:
-    """Return upper one-sided 95 % limit / estimate of a standard deviation that is estimated from n normal values."""
-    import scipy.special  # imported here, as above
-
-    return math.sqrt((n - 1) / float(scipy.special.chdtri(n - 1, contrast.CONFIDENCE)))
-
-
-def _verdict(between: float | None, upper: float | None, p_holm: float | None, limit_percent: float) -> Steadiness:
-    """Return steady if the upper limit of the spread is within the limit, variable if allocations differ by more."""
-    if between is None or upper is None:
-        return Steadiness.CANNOT_TELL
-    if upper <= limit_percent:
-        return Steadiness.STEADY
-    is_variable = between > limit_percent and p_holm is not None and p_holm <= contrast.ALPHA
-    return Steadiness.VARIABLE if is_variable else Steadiness.CANNOT_TELL

@@ -8,7 +8,6 @@ show (`railyard.analysis.judge.versus`, `railyard.analysis.judge.over`).
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import statistics
 from collections import Counter, defaultdict
@@ -94,16 +93,10 @@ class Row:
 
     @property
     def figure(self) -> str:
-        """Return the figure of merit, with its labels and the combination that it was measured under."""
+        """Return the figure of merit, with its labels, the combination that it was measured under, and its unit."""
         software = "" if self.key.software == "native" else f" + {self.key.software}"
-        combination = f"{self.key.placement} + {self.key.nic_policy}{software}"
-        labels = label_text(self.key.labels)
-        return f"{self.key.fom.stem}{f' {labels}' if labels else ''}, {combination}"
-
-    @property
-    def unit(self) -> str:
-        """Return the unit for people."""
-        return self.key.fom.unit.text
+        named = " ".join(filter(None, [self.key.fom.stem, label_text(self.key.labels)]))
+        return f"{named}, {self.key.placement} + {self.key.nic_policy}{software}, {self.key.fom.unit.text}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,9 +141,9 @@ def gather(sources: Sequence[Source], shared: Shared, foms: Sequence[str] = (), 
     rows = []
     for (group, key), of_sides in by_row.items():
         ordered = {name: sorted(points, key=lambda point: point.job) for name, points in of_sides.items()}
-        row = Row(shared=agreed[group], key=key, sides=ordered)
-        leader = programs.leader(row.setting["benchmark"], key.fom, at_point[group, key[:3], key.labels])
-        rows.append(dataclasses.replace(row, follows=leader))
+        program = next(iter(ordered.values()))[0].setting["benchmark"]
+        leader = programs.leader(program, key.fom, at_point[group, key[:3], key.labels])
+        rows.append(Row(shared=agreed[group], key=key, sides=ordered, follows=leader))
     return Gathered(rows=rows, counts=counts, foms=frozenset(all_foms))
 
 
@@ -171,13 +164,13 @@ def series(entries: Iterable[Entry], shared: Shared, side: Side | None = None, f
     `foms` chooses figures. Otherwise figures that follow another are left out, because they are the same measurement.
     """
     gathered = gather([(entries, [side or Side(name="", wanted={})])], shared, foms)
-    return sorted((row for row in gathered.rows if foms or not row.follows), key=_order)
 
+    def order(row: Row) -> tuple[str, ...]:
+        setting, key = row.setting, row.key
+        parameters = json_io.canonical(setting["parameters"])
+        return (setting["system"], setting["check"], setting["origin"], parameters, key.fom, *map(str, key))
 
-def _order(row: Row) -> tuple[str, ...]:
-    setting, key = row.setting, row.key
-    parameters = json_io.canonical(setting["parameters"])
-    return (setting["system"], setting["check"], setting["origin"], parameters, key.fom, *map(str, key))
+    return sorted((row for row in gathered.rows if foms or not row.follows), key=order)
 
 
 def sources(sides: Sequence[Side], archive: Callable[[], Iterable[Entry]]) -> list[Source]:

@@ -51,7 +51,7 @@ class Side:
 
     def has_setting(self, setting: Mapping[str, Json]) -> bool:
         """Return whether records of a setting are of this side, their dates and launches aside."""
-        return all(_fits(key, setting, value) for key, value in self.wanted.items() if KEYS[key])
+        return all(_fits(key, setting[KEYS[key]], value) for key, value in self.wanted.items() if KEYS[key])
 
     def has_date(self, created: str) -> bool:
         """Return whether a record of such a setting, made at this time, is of this side."""
@@ -64,8 +64,7 @@ class Side:
         return all(self.wanted.get(name, value) == value for name, value in fields.items())
 
 
-def _fits(key: str, setting: Mapping[str, Json], value: str) -> bool:
-    field = setting[KEYS[key]]
+def _fits(key: str, field: Json, value: str) -> bool:
     if isinstance(field, list):
         return value in field
     if key in {"commit", "subject", "image"}:
@@ -76,28 +75,26 @@ def _fits(key: str, setting: Mapping[str, Json], value: str) -> bool:
 def require(side: Side, entries: Iterable[Entry]) -> None:
     """Raise InputError for a side without a record; the line lists what there is of the first key that nothing fits."""
     chosen = list(entries)
-    if any(side.has_setting(entry.setting) and side.has_date(entry.own["created"]) for entry in chosen):
+
+    def has_record(side: Side) -> bool:
+        return any(side.has_setting(entry.setting) and side.has_date(entry.own["created"]) for entry in chosen)
+
+    if has_record(side):
         return
     for key, value in side.wanted.items():
-        alone = Side(name=side.name, wanted={key: value})
-        if not any(alone.has_setting(entry.setting) and alone.has_date(entry.own["created"]) for entry in chosen):
+        if not has_record(Side(name=side.name, wanted={key: value})):
             there = sorted({text for entry in chosen for text in _values(key, entry)})
-            near = did_you_mean(value, there)
-            raise InputError("SIDE", "", problem=f"no record has {key}={value}{near}", valid=_listed(key, there))
-    raise InputError(
-        "SIDE", "", problem=f"no record has all of {side.name}", valid="values that one record has together"
-    )
+            more = [f"... ({len(there) - _SHOWN} more)"] if len(there) > _SHOWN else []
+            valid = f"{key}={', '.join([*there[:_SHOWN], *more])}" if there else "records; the archive has none"
+            problem = f"no record has {key}={value}{did_you_mean(value, there)}"
+            raise InputError("SIDE", "", problem=problem, valid=valid)
+    problem = f"no record has all of {side.name}"
+    raise InputError("SIDE", "", problem=problem, valid="values that one record has together")
 
 
 def _values(key: str, entry: Entry) -> Iterator[str]:
     field = entry.own["created"][:10] if key == "date" else entry.setting[KEYS[key]]
     yield from map(str, field if isinstance(field, list) else filter(None, [field]))
-
-
-def _listed(key: str, there: Sequence[str]) -> str:
-    """Return the values of the archive, as many as a screen shows."""
-    more = [f"... ({len(there) - _SHOWN} more)"] if len(there) > _SHOWN else []
-    return f"{key}={', '.join([*there[:_SHOWN], *more])}" if there else "records; the archive has none"
 
 
 def parse(texts: Sequence[str], archive: Callable[[], Iterable[Entry]]) -> list[Side]:
@@ -106,11 +103,18 @@ def parse(texts: Sequence[str], archive: Callable[[], Iterable[Entry]]) -> list[
     Raises InputError for an unknown key, a date that is none, a word that nothing has or that two kinds of things have,
     and a side given twice.
     """
-    words = functools.cache(lambda: _words(archive()))
+
+    @functools.cache
+    def words() -> Mapping[str, set[str]]:  # the values that bare words may have, by key
+        kinds: dict[str, set[str]] = {"system": set(), "placement": set(), "nic": set(), "date": set()}
+        for entry in archive():
+            for key, values in kinds.items():
+                values.update(_values(key, entry))
+        return kinds
+
     sides = [_parse(text, words) for text in texts]
-    twice = next((text for text in texts if texts.count(text) > 1), None)
-    if twice is not None:
-        raise InputError("SIDE", "", twice, "each side once")
+    if twice := [text for text in texts if texts.count(text) > 1]:
+        raise InputError("SIDE", "", twice[0], "each side once")
     return sides
 
 
@@ -121,15 +125,6 @@ def varied(sides: Sequence[Side]) -> frozenset[str]:
     return frozenset(differing | ({"system"} if any(side.paths for side in sides) else set()))
 
 
-def _words(entries: Iterable[Entry]) -> Mapping[str, set[str]]:
-    """Return the values that bare words may have, by key."""
-    kinds: dict[str, set[str]] = {"system": set(), "placement": set(), "nic": set(), "date": set()}
-    for entry in entries:
-        for key, values in kinds.items():
-            values.update(_values(key, entry))
-    return kinds
-
-
 def _parse(text: str, words: Callable[[], Mapping[str, set[str]]]) -> Side:
     if "=" in text:
         return Side(name=text, wanted=dict(_pair(text, part) for part in text.split(",")))
@@ -137,7 +132,14 @@ def _parse(text: str, words: Callable[[], Mapping[str, set[str]]]) -> Side:
         return Side(name=text, wanted={}, paths=(Path(text),))
     if _DATES.fullmatch(text):
         return Side(name=text, wanted={"date": text})
-    return Side(name=text, wanted={_kind(text, words()): text})
+    kinds = words()
+    fitting = [kind for kind, values in kinds.items() if text in values]
+    if len(fitting) == 1:
+        return Side(name=text, wanted={fitting[0]: text})
+    if fitting:
+        raise InputError("SIDE", "", text, f"{' or '.join(f'{kind}={text}' for kind in fitting)}: it is both")
+    there = [f"{kind}={value}" for kind, values in kinds.items() for value in sorted(values)[:8]]
+    raise InputError("SIDE", "", text, f"a path, KEY=VALUE, or one of {', '.join(there) or 'an archive with records'}")
 
 
 def _pair(text: str, part: str) -> tuple[str, str]:
@@ -147,13 +149,3 @@ def _pair(text: str, part: str) -> tuple[str, str]:
     if key == "date" and not _DATES.fullmatch(value):
         raise InputError("SIDE", "date", value, "2026-11-21 or 2026-11-01..2026-11-21")
     return key, value
-
-
-def _kind(word: str, kinds: Mapping[str, set[str]]) -> str:
-    fitting = [kind for kind, values in kinds.items() if word in values]
-    if len(fitting) == 1:
-        return fitting[0]
-    if fitting:
-        raise InputError("SIDE", "", word, f"{' or '.join(f'{kind}={word}' for kind in fitting)}: it is both")
-    there = [f"{kind}={value}" for kind, values in kinds.items() for value in sorted(values)[:8]]
-    raise InputError("SIDE", "", word, f"a path, KEY=VALUE, or one of {', '.join(there) or 'an archive with records'}")

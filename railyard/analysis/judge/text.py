@@ -6,9 +6,10 @@ Leaves out: markup (the template) and the terminal (`railyard.analysis.judge.cli
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from railyard.analysis.cases import modelled, tables
 from railyard.analysis.cases.comparison import listed, p_text, title, verdict_text
@@ -17,7 +18,7 @@ from railyard.analysis.cases.scoreboard import faster
 from railyard.analysis.cases.tables import Cells
 from railyard.analysis.cases.titles import in_words
 from railyard.analysis.judge import over
-from railyard.analysis.judge.over import Change, Dated, Scaled, Spread, Steadiness
+from railyard.analysis.judge.over import Dated, Scaled, Spread, Steadiness
 from railyard.analysis.judge.rows import ENDINGS, Row
 from railyard.analysis.judge.versus import SideRow, Versus
 from railyard.analysis.stats import change_points
@@ -36,8 +37,7 @@ FORMAT, OVER_FORMAT = "railyard-comparison/1", "railyard-over/1"
 # ---- sides ----
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SideLine:
+class SideLine(NamedTuple):
     """One side of one row as finished text, with the heading of the row."""
 
     case: str
@@ -49,7 +49,7 @@ class SideLine:
 def lines(versus: Versus) -> list[SideLine]:
     """Return every side of every row that two sides or more have, those without a value too."""
     return [
-        SideLine(case=case_text(row.row), figure=figure(row), row=cells, differs=", ".join(row.differs))
+        SideLine(case_text(row.row), figure(row), cells, ", ".join(row.differs))
         for row in versus.rows
         if row.is_shared
         for cells in tables.rows(row.comparison)
@@ -68,7 +68,16 @@ def terminal(versus: Versus) -> Iterator[str]:
     if any(modelled.is_converted(row.origin, row.row.shared["benchmark"]) for row in versus.rows):
         yield "Rates and times of links are those of the modelled machine; --json has the recorded ones."
     yield ""
-    yield from _aligned(versus)
+    columns = ("side", "median", "n", "change", "95 %", "p (Holm)", "verdict")
+    shown = lines(versus)
+    cells = [(row.name, row.median, row.n, row.change, row.between, row.p_holm, row.verdict) for _, _, row, _ in shown]
+    header, *aligned = DataTable(columns=columns, rows=cells, numbers=frozenset(columns[1:-1])).lines()
+    yield f"  {header}"
+    texts = zip(shown, aligned, strict=True)
+    for (case, of), members in itertools.groupby(texts, key=lambda pair: pair[0][:2]):
+        rows = list(members)
+        yield f"{case}: {of}" + (f"  (differs in {rows[0][0].differs})" if rows[0][0].differs else "")
+        yield from (f"  {text}" for _, text in rows)
     for side, case, count in alone(versus):
         yield f"only {side} has {case} ({counted(count, 'row')}): not compared"
     yield from ("", *sentences(versus))
@@ -82,35 +91,15 @@ def _count_text(versus: Versus, name: str) -> str:
     return f"{name}{mark}: {counted(counts['records'], 'record')}, launches: {launches}"
 
 
-def _aligned(versus: Versus) -> Iterator[str]:
-    """Yield a heading for each row, below it a line for each side, with columns aligned over the whole."""
-    columns = ("side", "median", "n", "change", "95 %", "p (Holm)", "verdict")
-    shown = lines(versus)
-    cells = [
-        (row.name, row.median, row.n, row.change, row.between, row.p_holm, row.verdict)
-        for row in (line.row for line in shown)
-    ]
-    header, *aligned = DataTable(columns=columns, rows=cells, numbers=frozenset(columns[1:-1])).lines()
-    yield f"  {header}"
-    previous = ""
-    for line, text in zip(shown, aligned, strict=True):
-        heading = f"{line.case}: {line.figure}"
-        if heading != previous:
-            yield heading + (f"  (differs in {line.differs})" if line.differs else "")
-        yield f"  {text}"
-        previous = heading
-
-
 def case_text(row: Row) -> str:
     """Return what the sides of a row share, for people."""
     shared = row.shared
-    parameters = [f"{name} {_short(value)}" for name, value in sorted(shared["parameters"].items())]
-    parts = (shared["system"], shared["check"], *row.key[:3], ", ".join(parameters))
+    values = {
+        name: "x".join(map(str, value)) if isinstance(value, list) else value
+        for name, value in sorted(shared["parameters"].items())
+    }
+    parts = (shared["system"], shared["check"], *row.key[:3], ", ".join(f"{name} {values[name]}" for name in values))
     return ", ".join(part for part in parts if part and part not in {"library-default", "native"})
-
-
-def _short(value: Json) -> str:
-    return "x".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def figure(row: SideRow) -> str:
@@ -119,8 +108,9 @@ def figure(row: SideRow) -> str:
 
 
 def sentences(versus: Versus) -> list[str]:
-    """Return the verdict on each side in words, then what was refused."""
-    return [*(_sentence(versus, name, origin) for origin, name in versus.scores), *versus.marked, *versus.refused]
+    """Return the verdict on each side in words and what it has in common with the baseline, then what was refused."""
+    common = in_common(versus)
+    return [*map(" ".join, zip(answers(versus), common, strict=False)), *common[len(versus.scores) :]]
 
 
 def answers(versus: Versus) -> list[str]:
@@ -128,23 +118,18 @@ def answers(versus: Versus) -> list[str]:
     return [overall(name, score, versus.baseline, origin) for (origin, name), score in versus.scores.items()]
 
 
-def _sentence(versus: Versus, name: str, origin: str) -> str:
-    text = overall(name, versus.scores[origin, name], versus.baseline, origin)
-    return f"{text} {_in_common(versus, name, origin)}"
-
-
 def in_common(versus: Versus) -> list[str]:
     """Return what each side has in common with the baseline, then what was refused."""
-    return [*(_in_common(versus, name, origin) for origin, name in versus.scores), *versus.marked, *versus.refused]
-
-
-def _in_common(versus: Versus, name: str, origin: str) -> str:
-    rows = [row for row in versus.rows if row.origin == origin and row.is_shared and not row.comparison.follows]
-    counts = Counter(verdict_text(row.comparison, row.comparison.group(name)) for row in rows)
-    listed = ", ".join(f"{word} in {count}" for word, count in counts.items()) or "none"
-    fields = list(dict.fromkeys(name for row in rows for name in row.differs))
-    differs = f" Records differ in {', '.join(fields)}." if fields else ""
-    return f"{shown(name)} has {counted(len(rows), 'row')} in common with {shown(versus.baseline)}: {listed}.{differs}"
+    texts = []
+    for origin, name in versus.scores:
+        rows = [row for row in versus.rows if row.origin == origin and row.is_shared and not row.comparison.follows]
+        counts = Counter(verdict_text(row.comparison, row.comparison.group(name)) for row in rows)
+        verdicts = ", ".join(f"{word} in {count}" for word, count in counts.items()) or "none"
+        fields = dict.fromkeys(name for row in rows for name in row.differs)
+        differs = f" Records differ in {', '.join(fields)}." if fields else ""
+        common = f"{shown(name)} has {counted(len(rows), 'row')} in common with {shown(versus.baseline)}"
+        texts.append(f"{common}: {verdicts}.{differs}")
+    return [*texts, *versus.marked, *versus.refused]
 
 
 def overall(name: str, score: Score | None, baseline: str, origin: str) -> str:
@@ -156,8 +141,10 @@ def overall(name: str, score: Score | None, baseline: str, origin: str) -> str:
     if score.finding in (Finding.BETTER, Finding.WORSE):
         return f"{ratio}; {origin}."
     if score.finding is Finding.TOO_FEW:
-        unknown = f"{baseline} and {name} ({origin}): cannot tell which is faster."
-        return f"{unknown} {_too_few(score)} Without a test: {ratio}."
+        few = f"A side needs at least {FEWEST} launches, so no winner is named."
+        if score.by_job:
+            few = f"A side needs at least {FEWEST} jobs: launches of one job cannot tell two machines from two jobs."
+        return f"{baseline} and {name} ({origin}): cannot tell which is faster. {few} Without a test: {ratio}."
     return f"{name} against {baseline} ({origin}): {score.finding} overall; {ratio}."
 
 
@@ -215,12 +202,6 @@ def shown(side: str) -> str:
     return side.removeprefix("system=")
 
 
-def _too_few(score: Score) -> str:
-    if not score.by_job:
-        return f"A side needs at least {FEWEST} launches, so no winner is named."
-    return f"A side needs at least {FEWEST} jobs: launches of one job cannot tell two machines from two jobs."
-
-
 def document(versus: Versus) -> dict[str, Json]:
     """Return the whole comparison for programs; medians and intervals are in the unit that the FOM's name contains."""
     return {
@@ -229,38 +210,35 @@ def document(versus: Versus) -> dict[str, Json]:
         "sides": [
             {
                 "name": name,
-                "records": versus.counts[name]["records"],
-                "launches": {
-                    ending: versus.counts[name][ending] for ending in ENDINGS if ending in versus.counts[name]
-                },
+                "records": counts["records"],
+                "launches": {ending: counts[ending] for ending in ENDINGS if ending in counts},
             }
             for name in versus.sides
+            for counts in [versus.counts[name]]
         ],
         "sentences": sentences(versus),
         "scores": [
             {"side": name, "origin": origin, **_score(score)} for (origin, name), score in versus.scores.items()
         ],
-        "rows": [_row(row) for row in versus.rows],
+        "rows": [
+            {
+                **row.row.shared,
+                **_of_series(row.row),
+                **comparison_document(row.comparison),
+                "differs": list(row.differs),
+                "sides": [_side(row.comparison, group) for group in row.comparison.groups],
+            }
+            for row in versus.rows
+        ],
         "refused": list(versus.refused),
     }
 
 
 def _score(score: Score | None) -> dict[str, Json]:
-    names = [field.name for field in dataclasses.fields(Score)]
-    fields = {**dict.fromkeys(names), "cases": 0, "finding": Finding.NO_VALUE}
-    if score is not None:
-        fields = dataclasses.asdict(score)
-    return {"score": fields.pop("value"), **fields, "finding": str(fields["finding"])}
-
-
-def _row(row: SideRow) -> dict[str, Json]:
-    return {
-        **row.row.shared,
-        **_of_series(row.row),
-        **comparison_document(row.comparison),
-        "differs": list(row.differs),
-        "sides": [_side(row.comparison, group) for group in row.comparison.groups],
-    }
+    fields = dict.fromkeys((field.name for field in dataclasses.fields(Score)), None)
+    of_none = {**fields, "cases": 0, "finding": Finding.NO_VALUE}
+    document = of_none if score is None else dataclasses.asdict(score)
+    return {"score": document.pop("value"), **document, "finding": str(document["finding"])}
 
 
 def comparison_document(comparison: Comparison) -> dict[str, Json]:
@@ -315,31 +293,28 @@ def changes_table(series: Sequence[Dated]) -> DataTable:
     """Return a row for each change of level, in the order of the series."""
     numbers = ("before", "after", "change", "p")
     rows = [
-        (member.row.what, f"{member.row.figure}, {member.row.unit}", *_change_cells(change))
+        (
+            member.row.what,
+            member.row.figure,
+            change.point.created[:10],
+            str(change.point.entry.own["id"]),
+            form.text(change.before),
+            form.text(change.after),
+            percent(change.percent),
+            p_text(change.p_value).removeprefix("= "),
+            "; ".join(change.differs) or "nothing that records name",
+        )
         for member in series
         for change in member.changes
+        for form in [Format.for_values((change.before, change.after))]
     ]
     columns = ("what", "figure", "since", "record", *numbers, "differs in")
     return DataTable(columns=columns, rows=rows, numbers=frozenset(numbers))
 
 
-def _change_cells(change: Change) -> tuple[str, ...]:
-    form = Format.for_values((change.median_before, change.median_after))
-    changed = change.percent
-    return (
-        change.after.created[:10],
-        str(change.after.entry.own["id"]),
-        form.text(change.median_before),
-        form.text(change.median_after),
-        NOTHING if changed is None else percent(changed),
-        p_text(change.p_value).removeprefix("= "),
-        "; ".join(change.differs) or "nothing that records name",
-    )
-
-
 def changes_sentence(series: Sequence[Dated]) -> str:
     """Return how many series were examined, how many changed, and how many would change by chance alone."""
-    able = [member for member in series if over.can_tell(member.row)]
+    able = [member for member in series if len(member.row.points) >= 2 * change_points.FEWEST]
     changed = sum(bool(member.changes) for member in able)
     few = len(series) - len(able)
     short = f" {few} have fewer than {2 * change_points.FEWEST} records: too few to tell." if few else ""
@@ -356,12 +331,12 @@ def sizes_table(families: Sequence[Scaled]) -> DataTable:
     rows = []
     for family in families:
         form = Format.for_values([step.median for step in family.steps])
-        heads = (family.row.what, str(family.scaling), f"{family.row.figure}, {family.row.unit}")
         for step in family.steps:
             counts = (str(step.ranks), str(step.nodes), str(step.records))
             speedup = NOTHING if step.speedup is None else f"{step.speedup:.3g}"
             efficiency = NOTHING if step.efficiency is None else f"{step.efficiency:.3f}"
-            rows.append((*heads, *counts, form.text(step.median), speedup, efficiency))
+            cells = (*counts, form.text(step.median), speedup, efficiency)
+            rows.append((family.row.what, str(family.scaling), family.row.figure, *cells))
     return DataTable(columns=columns, rows=rows, numbers=frozenset(columns[3:]))
 
 
@@ -374,16 +349,15 @@ def allocations_table(spreads: Sequence[Spread]) -> DataTable:
     rows = []
     for spread in spreads:
         form = Format.for_values((spread.lowest, spread.highest))
+        shares = (spread.between_percent, spread.upper_percent, spread.within_percent)
         cells = (
             str(spread.allocations),
             form.text(spread.lowest),
             form.text(spread.highest),
-            _percent(spread.between_percent),
-            _percent(spread.upper_percent),
-            _percent(spread.within_percent),
+            *(percent(share, signed=False) for share in shares),
             NOTHING if spread.p_holm is None else p_text(spread.p_holm).removeprefix("= "),
         )
-        rows.append((spread.row.what, f"{spread.row.figure}, {spread.row.unit}", *cells, str(spread.verdict)))
+        rows.append((spread.row.what, spread.row.figure, *cells, str(spread.verdict)))
     return DataTable(columns=("what", "figure", *numbers, "verdict"), rows=rows, numbers=frozenset(numbers))
 
 
@@ -395,10 +369,6 @@ def allocations_sentence(spreads: Sequence[Spread], limit_percent: float) -> str
         f"allocations spread by at most {limit_percent:g} %. {counts[Steadiness.VARIABLE]} are variable, of "
         f"{counts[Steadiness.CANNOT_TELL]} the launches cannot tell."
     )
-
-
-def _percent(value: float | None) -> str:
-    return NOTHING if value is None else percent(value, signed=False)
 
 
 def dates_document(dated: Sequence[Dated]) -> dict[str, Json]:
@@ -418,11 +388,9 @@ def dates_document(dated: Sequence[Dated]) -> dict[str, Json]:
             ],
             "changes": [
                 {
-                    "record": change.after.entry.own["sha256"],
-                    "created": change.after.created,
-                    "before": change.median_before,
-                    "after": change.median_after,
-                    "p_value": change.p_value,
+                    "record": change.point.entry.own["sha256"],
+                    "created": change.point.created,
+                    **{name: getattr(change, name) for name in ("before", "after", "p_value")},
                     "differs": list(change.differs),
                 }
                 for change in member.changes

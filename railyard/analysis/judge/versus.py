@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.analysis.cases import judgement, marked, modelled
-from railyard.analysis.cases.comparison import rank_of
+from railyard.analysis.cases import cases, judgement, modelled
+from railyard.analysis.cases.comparison import rank_of, remaining
 from railyard.analysis.cases.judgement import Comparison, Evidence, Series
 from railyard.analysis.judge import rows, sides
 from railyard.analysis.judge.rows import Point, Row, Source
@@ -94,14 +94,13 @@ def of_texts(
         before, after = (
             {row.row.key: row.comparison for row in versus.rows if row.is_shared} for versus in (compared, rest)
         )
-        explained.append(marked.remaining(len(explained), before, after))
+        explained.append(remaining(len(explained), before, after))
         compared = dataclasses.replace(compared, marked=explained)
     for side in parsed:
         if not compared.counts[side.name]["records"]:
             sides.require(side, archive(values=False))
-    unknown = next((fom for fom in foms if fom not in compared.foms), None)
-    if unknown is not None:
-        raise InputError("--fom", "", unknown, f"one of {', '.join(sorted(compared.foms)) or 'none'}")
+    if unknown := [fom for fom in foms if fom not in compared.foms]:
+        raise InputError("--fom", "", unknown[0], f"one of {', '.join(sorted(compared.foms)) or 'none'}")
     return compared
 
 
@@ -130,14 +129,24 @@ def compare(
         foms,
         varied,
     )
-    judged = _rows(gathered.rows, names, baseline, for_people=for_people)
-    shared = dict.fromkeys(row.origin for row in judged if row.is_shared)
-    scored = {
-        (origin, name): _ratios(judged, origin, name)
-        for origin in shared or dict.fromkeys(row.origin for row in judged)
+    ordered = sorted(gathered.rows, key=_order)
+    compared = judgement.compare([_series(row, names, for_people=for_people) for row in ordered], baseline)
+    judged = [
+        SideRow(row=row, comparison=comparison, differs=_differs(row))
+        for row, comparison in zip(ordered, compared, strict=True)
+    ]
+    shared = [row for row in judged if row.is_shared]
+    scored: dict[tuple[str, str], list[Ratio]] = {
+        (origin, name): []
+        for origin in dict.fromkeys(row.origin for row in shared or judged)
         for name in names
         if name != baseline
     }
+    for (origin, name), ratios in scored.items():
+        of_rows = (row.comparison.ratio(name, _case(row.row)) for row in judged if row.origin == origin)
+        ratios += filter(None, of_rows)
+    points = (point for row in shared for points in row.row.sides.values() for point in points)
+    mixed = levels.sentence(point.entry.own["level"] for point in points)
     return Versus(
         sides=names,
         baseline=baseline,
@@ -145,36 +154,15 @@ def compare(
         foms=gathered.foms,
         rows=judged,
         scores=score.scores(scored),
-        refused=[*_refused(judged, names), *filter(None, [_mixed_levels(judged)])],
+        refused=[*_refused(judged, names), *filter(None, [mixed])],
     )
 
 
 def _marked(versus: Versus) -> list[str]:
     """Return a sentence for each launch in the rows that an event explains."""
-    used = {
-        point.entry.path: point.entry
-        for row in versus.rows
-        for points in row.row.sides.values()
-        for point in points
-        if point.entry.own["marked"]
-    }
-    return [f"{entry.own['id']}: {one['text']}" for entry in used.values() for one in entry.own["marked"]]
-
-
-def _ratios(judged: Iterable[SideRow], origin: str, name: str) -> list[Ratio]:
-    """Return the ratios of a side to the baseline, of the rows of one origin that both have."""
-    ratios = (row.comparison.ratio(name, _case(row.row)) for row in judged if row.origin == origin)
-    return [ratio for ratio in ratios if ratio is not None]
-
-
-def _rows(gathered: Sequence[Row], names: Sequence[str], baseline: str, *, for_people: bool) -> list[SideRow]:
-    """Return the rows with their judgements, in order."""
-    rows = sorted(gathered, key=_order)
-    compared = judgement.compare([_series(row, names, for_people=for_people) for row in rows], baseline)
-    return [
-        SideRow(row=row, comparison=comparison, differs=_differs(row.sides.values()))
-        for row, comparison in zip(rows, compared, strict=True)
-    ]
+    points = (point for row in versus.rows for points in row.row.sides.values() for point in points)
+    used = {point.entry.path: point.entry.own for point in points if point.entry.own["marked"]}
+    return [f"{own['id']}: {one['text']}" for own in used.values() for one in own["marked"]]
 
 
 def _case(row: Row) -> tuple[Json, ...]:
@@ -215,22 +203,23 @@ def _evidence(points: Sequence[Point], factors: Mapping[int, float]) -> Evidence
         jobs += itertools.repeat(point.job, len(point.values))
         factor = factors.get(id(point.setting), 1.0)
         values += point.values if factor == 1.0 else [factor * value for value in point.values]
-    return Evidence(
-        values=values, jobs=jobs, noise_percent=max((point.entry.own["noise_percent"] for point in points), default=0.0)
-    )
+    floor = max((point.entry.own["noise_percent"] for point in points), default=0.0)
+    return Evidence(values=values, jobs=jobs, noise_percent=floor)
 
 
-def _differs(of_sides: Iterable[Sequence[Point]]) -> list[str]:
-    """Return the fields of provenance with more than one value among all records of a row."""
-    settings = {id(point.setting): point.setting for points in of_sides for point in points}.values()
-    return [name for name in NAMED_OF_SIDES if len({json_io.canonical(setting[name]) for setting in settings}) > 1]
+def _differs(row: Row) -> list[str]:
+    """Return the fields of provenance with more than one value among all records of a row, with dotted names."""
+    settings = {id(point.setting): point.setting for points in row.sides.values() for point in points}.values()
 
+    def differ(values: Iterable[Json]) -> bool:
+        return len(set(map(json_io.canonical, values))) > 1
 
-def _mixed_levels(judged: Sequence[SideRow]) -> str:
-    """Return a warning if rows that sides share have records of several levels of evidence."""
-    compared = (row.row.sides.values() for row in judged if row.is_shared)
-    points = itertools.chain.from_iterable(itertools.chain.from_iterable(compared))
-    return levels.sentence(point.entry.own["level"] for point in points)
+    names: list[str] = []
+    for field in NAMED_OF_SIDES:
+        if differ(setting[field] for setting in settings):
+            parts = [dict(cases.flat(setting[field], field)) for setting in settings]
+            names += [name for name in dict.fromkeys(itertools.chain(*parts)) if differ(one.get(name) for one in parts)]
+    return names
 
 
 def _refused(judged: Sequence[SideRow], names: Sequence[str]) -> list[str]:

@@ -1,34 +1,142 @@
 """Answer how many launches and jobs find a difference, as a table and as JSON.
 
-Models: the power of the test that decides, for one noise, by drawing launches or jobs and applying that test.
-Logarithms of values have normal noise; means and medians of the sides differ, means by more than the noise floor. The
-first of `tests` tests of one family passes Holm's correction. The draws have a fixed seed. A noise that was estimated
-from a pilot gives a range. Leaves out: where the noise comes from, and other shapes of noise (`python -m perf
-statistics`).
+Models: the noise of a check, as it is stated or in an archive. Logarithms of values have normal noise. The spread
+within a job is pooled over jobs and combinations. That between jobs is what the variance of the jobs' means has beyond
+it (a one-way analysis of variance), pooled over combinations. The power of the test that decides, for one noise, is
+found by drawing launches or jobs and applying that test; means and medians of the sides differ, means by more than the
+noise floor. The first of `tests` tests of one family passes Holm's correction. The draws have a fixed seed. A noise
+that was estimated from a pilot gives a range. Leaves out: drift between dates (`railyard series dates`), and other
+shapes of noise (`python -m perf statistics`).
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
-from collections.abc import Callable, Sequence
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from railyard.analysis.plan.noise import Noise
+from railyard.analysis.cases.comparison import label_text, rank_of
+from railyard.analysis.judge.rows import Row, series
 from railyard.analysis.stats import contrast
 from railyard.analysis.stats.contrast import ALPHA, FEWEST
-from railyard.analysis.text import DataTable, percent
+from railyard.analysis.text import DataTable, counted, percent
 from railyard.placements.arrays import Floats, np
+from railyard.records import comparable
 from railyard.records.json_io import Json
+from railyard.records.record import COMPUTED
+from railyard.records.store.entries import Entry
+from railyard.records.units import Better
 
 #: The probabilities of finding the difference, one for each column of answers.
 WANTED = (0.8, 0.95)
 FORMAT = "railyard-plan/1"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """The noise of one figure of merit of a check: relative spreads, `between` None where no two jobs show it.
+
+    `launches` are those of a combination in the newest job, `combinations` its number of combinations, `points` those
+    of the figure of merit, and `floor` is the noise floor as a share. `freedom` has the degrees of freedom with which
+    the two spreads were estimated, 0 where they are stated. `what` names the figure and where it was measured; empty
+    for a noise that is stated.
+    """
+
+    what: str
+    within: float
+    between: float | None
+    jobs: int
+    launches: int
+    combinations: int
+    floor: float
+    points: int = 1
+    freedom: tuple[int, int] = (0, 0)
+
+    def limits(self) -> tuple[Noise, Noise]:
+        """Return the least and the most that the noise may be: each spread is within them in 80 % of cases."""
+        low, high = (
+            dataclasses.replace(
+                self,
+                within=self.within * _factor(self.freedom[0], share),
+                between=None if self.between is None else self.between * _factor(self.freedom[1], share),
+            )
+            for share in (0.9, 0.1)
+        )
+        return low, high
+
+
+def _factor(freedom: int, share: float) -> float:
+    """Return the limit of a standard deviation over its estimate, by the chi-squared distribution."""
+    if not freedom:
+        return 1.0
+    import scipy.special  # imported here: takes 1 s, and --help does not need it
+
+    return math.sqrt(freedom / float(scipy.special.chdtri(freedom, 1 - share)))
+
+
+def of_archive(entries: Iterable[Entry], check: str, foms: Sequence[str] = ()) -> list[Noise]:
+    """Return the noise of each setting and series in which a check was measured, of its first figure of merit.
+
+    `foms` chooses other figures. Settings without two launches of one combination are left out.
+    """
+    chosen = (entry for entry in entries if entry.setting["check"] == check)
+    rows = [row for row in series(chosen, _shared, None, foms) if row.key.fom.better is not Better.NEITHER]
+    if not foms and rows:
+        first = min((row.key.fom for row in rows), key=rank_of)
+        rows = [row for row in rows if row.key.fom == first]
+    groups: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.shared["reference"], row.key.fom, row.key.labels), []).append(row)
+    points = Counter(key[:2] for key in groups)
+    noises = (_noise(members, points[key[:2]]) for key, members in groups.items())
+    return [noise for noise in noises if noise is not None]
+
+
+def _shared(setting: Mapping[str, Json]) -> Mapping[str, Json] | None:
+    """Return what jobs must have in common to differ by chance alone; None for what is computed."""
+    return None if setting["origin"] in COMPUTED else {"reference": comparable.reference_digest(setting)}
+
+
+def _noise(rows: Sequence[Row], points: int) -> Noise | None:
+    squares, freedom = 0.0, 0  # within jobs
+    between, inverse, more = 0.0, 0.0, 0  # between the means of jobs
+    for row in rows:
+        jobs = [[math.log(value) for value in point.values] for point in row.points if min(point.values) > 0]
+        squares += math.fsum(statistics.variance(logs) * (len(logs) - 1) for logs in jobs if len(logs) > 1)
+        freedom += sum(len(logs) - 1 for logs in jobs)
+        if len(jobs) > 1:
+            between += statistics.variance(map(statistics.fmean, jobs)) * (len(jobs) - 1)
+            inverse += statistics.fmean(1 / len(logs) for logs in jobs) * (len(jobs) - 1)
+            more += len(jobs) - 1
+    if not freedom:
+        return None
+    within = squares / freedom
+    newest = max((row.points[-1] for row in rows), key=lambda point: point.created)
+    setting = newest.setting
+    labels = label_text(rows[0].key.labels)
+    return Noise(
+        what=f"{rows[0].key.fom.stem}{f' {labels}' if labels else ''}, {rows[0].what}",
+        within=math.sqrt(within),
+        between=math.sqrt(max(0.0, (between - inverse * within) / more)) if more else None,
+        jobs=max(len(row.points) for row in rows),
+        launches=len(newest.values),
+        combinations=math.prod(len(setting[name]) for name in ("placements", "nic_policies", "software")),
+        floor=max(point.entry.own["noise_percent"] for row in rows for point in row.points) / 100,
+        points=points,
+        freedom=(freedom, more),
+    )
+
+
+# ---- answers ----
+
+
 #: A number, and the least and the most that it may be; None for more than are tried.
-Range = tuple[int | None, int | None, int | None]
+Range = tuple[int | None, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,17 +164,18 @@ def planned(noise: Noise, change: float) -> Plan:
     sides = max(noise.jobs, FEWEST)
     of_jobs = _of_jobs(noise)
 
-    def launches(wanted: float) -> Range:
-        return _range(noise, lambda one: enough(one.within, change, wanted, **of_combinations))
+    possible = (noise, *noise.limits())
+    spreads, of_medians = [one.within for one in possible], [_of_jobs(one) or 0.0 for one in possible]
 
-    def jobs(wanted: float) -> Range:
-        return _range(noise, lambda one: enough(_of_jobs(one) or 0.0, change, wanted, floor=noise.floor))
+    def needed(wanted: Iterable[float], spreads: Sequence[float], **how: Any) -> list[Range]:
+        return [tuple(enough(spread, change, one, **how) for spread in spreads) for one in wanted]
 
+    at_all_points = [wanted ** (1 / noise.points) for wanted in WANTED]
     return Plan(
         noise=noise,
-        launches=[launches(wanted) for wanted in WANTED],
-        everywhere=[launches(wanted ** (1 / noise.points)) for wanted in WANTED] if noise.points > 1 else [],
-        jobs=[] if of_jobs is None else [jobs(wanted) for wanted in WANTED],
+        launches=needed(WANTED, spreads, **of_combinations),
+        everywhere=needed(at_all_points, spreads, **of_combinations) if noise.points > 1 else [],
+        jobs=[] if of_jobs is None else needed(WANTED, of_medians, floor=noise.floor),
         within=[detectable(noise.launches, noise.within, wanted, **of_combinations) for wanted in WANTED],
         between=[] if of_jobs is None else [detectable(sides, of_jobs, wanted, floor=noise.floor) for wanted in WANTED],
         sides=sides,
@@ -74,15 +183,11 @@ def planned(noise: Noise, change: float) -> Plan:
 
 
 def _of_jobs(noise: Noise) -> float | None:
-    """Return the relative spread of a job's median, of all reasons."""
+    """Return the relative spread of a job's median, of all reasons; None where that between jobs is not known."""
     if noise.between is None:
         return None
-    return math.hypot(noise.between, noise.within * of_medians(noise.launches))
-
-
-def _range(noise: Noise, enough: Callable[[Noise], int | None]) -> Range:
-    low, high = noise.limits()
-    return enough(noise), enough(low), enough(high)
+    drawn = np.random.default_rng(SEED).standard_normal((DRAWS, noise.launches))
+    return math.hypot(noise.between, noise.within * float(np.median(drawn, axis=1).std()))
 
 
 def head(check: str, noise: Noise) -> str:
@@ -99,7 +204,7 @@ def head(check: str, noise: Noise) -> str:
 def table(plan: Plan, change: float) -> DataTable:
     """Return the answers as rows."""
     size, noise = percent(100 * change, signed=False), plan.noise
-    launches = f"{noise.launches} launch{'' if noise.launches == 1 else 'es'}"
+    launches = counted(noise.launches, "launch")
     rows = [
         (f"launches of each of {noise.combinations} combinations that find {size}", *map(_count, plan.launches)),
         *([(f"the same at all {noise.points} points", *map(_count, plan.everywhere))] if plan.everywhere else []),
@@ -197,10 +302,10 @@ def _drawn(n: int) -> tuple[Floats, Floats, Floats]:
 
 def enough(spread: float, change: float, wanted: float, *, tests: int = 1, floor: float = 0.0) -> int | None:
     """Return the fewest values per side that show the change with the probability `wanted`; None above `MOST`."""
-    return _least(lambda n: power(n, spread, change, tests=tests, floor=floor) >= wanted)
 
+    def is_enough(n: int) -> bool:
+        return power(n, spread, change, tests=tests, floor=floor) >= wanted
 
-def _least(is_enough: Callable[[int], bool]) -> int | None:
     high = 2
     while not is_enough(high):
         if high >= MOST:
@@ -226,10 +331,3 @@ def detectable(n: int, spread: float, wanted: float, *, tests: int = 1, floor: f
         middle = (low + high) / 2
         low, high = (middle, high) if power(n, spread, middle, tests=tests, floor=floor) < wanted else (low, middle)
     return high
-
-
-@functools.lru_cache(maxsize=256)
-def of_medians(n: int) -> float:
-    """Return the standard deviation of the median of `n` normal values, in units of their standard deviation."""
-    drawn = np.random.default_rng(SEED).standard_normal((DRAWS, n))
-    return float(np.median(drawn, axis=1).std())

@@ -1,7 +1,7 @@
 """`railyard plan`: how many launches and jobs find a difference of a given size.
 
-Models: which noise is used, and what is printed. Leaves out: the noise of an archive (`railyard.analysis.plan.noise`),
-and the answers (`railyard.analysis.plan.answers`).
+Models: which noise is used, and what is printed. Leaves out: the noise of an archive, and the answers
+(`railyard.analysis.plan.answers`).
 """
 
 from __future__ import annotations
@@ -65,12 +65,14 @@ def plan(
     combinations of one job, and jobs between machines or dates. A range in parentheses is what the noise of few records
     leaves open, in 80 % of cases.
     """
-    from railyard.analysis.plan import answers, noise  # imported here: --help does not need NumPy
+    from railyard.analysis.plan import answers  # imported here: --help does not need NumPy
 
     if within is not None:
-        measured = [noise.Noise(what="", within=within, between=between, jobs=0, launches=6, combinations=3, floor=0.0)]
+        measured = [
+            answers.Noise(what="", within=within, between=between, jobs=0, launches=6, combinations=3, floor=0.0)
+        ]
     else:
-        measured = noise.of_archive(index_of(root).entries(), check, foms)
+        measured = answers.of_archive(index_of(root).entries(), check, foms)
     if not measured:
         problem = f"no record of {check} with two launches of one combination in {root}"
         valid = f"a check with records, or --noise 2%; run: railyard results list --archive {root}"

@@ -7,10 +7,13 @@ Leaves out: what a reference is (`railyard.records.references`) and how it is ma
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from railyard.analysis.text import counted
 from railyard.base.commands import FILE, Commands, archive_option, example, option, output_option
 from railyard.base.errors import InputError
 from railyard.records import references
@@ -18,7 +21,10 @@ from railyard.records.cli import index_of, write
 from railyard.records.record import Status
 from railyard.records.references import Entry
 from railyard.records.store import archive
-from railyard.records.store.entries import Entry as Indexed
+
+if TYPE_CHECKING:
+    from railyard.analysis.references.limits import Limits
+    from railyard.records.units import Fom
 
 NEEDED = "a case with 6 good launches of a commit without changes"
 
@@ -54,7 +60,7 @@ def update(root: Path, output: Path, accept: bool) -> None:
     write(output, references.text(after.references), make_folder=True)
     for note in after.notes:
         click.echo(note)
-    click.echo(f"wrote {output}: {count} case{'' if count == 1 else 's'}")
+    click.echo(f"wrote {output}: {counted(count, 'case')}")
 
 
 @commands.command(epilog=example("railyard references show"))
@@ -65,36 +71,31 @@ def show(output: Path) -> None:
 
     entries = references.load(output)
     if not entries:
-        raise InputError(
-            str(output), "", problem="no references", valid="a file that `railyard references update` wrote"
-        )
+        valid = "a file that `railyard references update` wrote"
+        raise InputError(str(output), "", problem="no references", valid=valid)
     family = max(1, update.variables_of(entries))
     for check, of_check in sorted(entries.items()):
         for case, entry in sorted(of_check.items()):
-            _show_case(f"{check}, {case}", entry, family)
+            for line in _lines(f"{check}, {case}", entry, update.limits_of(entry, family)):
+                click.echo(line)
 
 
-def _show_case(title: str, entry: Entry, family: int) -> None:
-    from railyard.analysis.references import update
-
-    about = entry.about
-    records = f"{about.records} record{'' if about.records == 1 else 's'}"
-    click.echo(f"{title}: {records}, n = {about.launches}, {about.date}, commit {about.commit[:12]}")
+def _lines(title: str, entry: Entry, now: Limits[Fom]) -> Iterator[str]:
+    """Yield a case's history, and for each variable its reference and what its limit can find."""
+    about, launches = entry.about, entry.history[-1].launches if entry.history else 0
+    yield f"{title}: {counted(about.records, 'record')}, n = {about.launches}, {about.date}, commit {about.commit[:12]}"
     for past in entry.history:
         for change in past.accepted:
-            click.echo(f"  accepted {past.created[:10]}, commit {past.commit[:12]}: {change}")
-    now = update.limits_of(entry, family)
-    limits = {str(name): limit for name, limit in now.of.items()}
-    launches = entry.history[-1].launches if entry.history else 0
+            yield f"  accepted {past.created[:10]}, commit {past.commit[:12]}: {change}"
     if now.shift is not None:
-        click.echo(f"  all variables together: {100 * math.expm1(max(0.0, now.shift)):.1f} % allowed")
+        yield f"  all variables together: {100 * math.expm1(max(0.0, now.shift)):.1f} % allowed"
+    limits = {str(name): limit for name, limit in now.of.items()}
     for name, reference in sorted(entry.references.items()):
         line = f"  {name:<40} {reference.median:>12.6g} {reference.unit}, {100 * reference.tolerance:.1f} % allowed"
-        if name in limits:
-            limit = limits[name]
+        if limit := limits.get(name):
             power = f"find 10 % in {limit.found_of_100} of 100 runs"
             line += f"; {launches} launches at {100 * limit.noise:.1f} % noise {power}"
-        click.echo(line)
+        yield line
 
 
 @commands.command(epilog=example("railyard references judge --summary summary.md"))
@@ -113,7 +114,12 @@ def judge(root: Path, output: Path, summary_file: Path | None) -> None:
     from railyard.analysis.references import judging
 
     history = references.load(output)
-    values = {key: references.medians(entry) for key, entry in sorted(_newest(root).items())}
+    good = [entry for entry in index_of(root).entries() if entry.own["status"] == Status.OK]
+    newest = {
+        (entry.setting["check"], references.case_of(entry.head)): entry
+        for entry in sorted(good, key=lambda entry: str(entry.own["created"]))
+    }
+    values = {key: references.medians(entry) for key, entry in sorted(newest.items())}
     judgements = {key: judging.judged(*key, of_case, history) for key, of_case in values.items()}
     warnings = [line for judgement in judgements.values() for line in judgement.missing]
     worse = [f"{check}: {line}" for (check, _), judgement in judgements.items() for line in judgement.worse]
@@ -137,12 +143,3 @@ def judge(root: Path, output: Path, summary_file: Path | None) -> None:
     click.echo(f"{judged} variable{'' if judged == 1 else 's'} judged, {len(worse)} worse")
     if worse:
         raise click.exceptions.Exit(1)
-
-
-def _newest(root: Path) -> dict[tuple[str, str], Indexed]:
-    """Return the newest good record of each check and case of an archive."""
-    good = [entry for entry in index_of(root).entries() if entry.own["status"] == Status.OK]
-    return {
-        (entry.setting["check"], references.case_of(entry.head)): entry
-        for entry in sorted(good, key=lambda entry: str(entry.own["created"]))
-    }

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.analysis.references import limits, update
+from railyard.analysis.text import counted
 from railyard.records.references import Entry, Reference, References, kind_of
 from railyard.records.units import Better, Fom
 
@@ -39,68 +40,59 @@ def judged(check: str, case: str, variables: Mapping[Fom, float], references: Re
     cases = references.get(check, {})
     entry, values = cases.get(case), {str(name): value for name, value in variables.items()}
     if entry is None:
-        others = f"{check} has references of {len(cases)} other case(s), such as {next(iter(cases), '')!r}"
-        missing = f"{check}: no reference for this case: {case!r}; {others}"
+        there = f"{check} has references of {len(cases)} other case(s), such as {next(iter(cases), '')!r}"
+        line = f"{check}: no reference for this case: {case!r}; {there}"
         is_new = any(kind_of(case)[0] == kind_of(other)[0] for other in cases)
-        return Judgement(worse=(), missing=(missing,) if cases else (), judged=0, is_new=is_new)
+        return Judgement(worse=(), missing=(line,) if cases else (), judged=0, is_new=is_new)
     compared = {name: value for name, value in values.items() if name in entry.references}
-    family = max(1, update.variables_of(references))
-    names, shift = worse_of(entry, compared, family)
-    now = {str(name): limit for name, limit in update.limits_of(entry, family).of.items()}
-    lines = [_regression(name, compared[name], entry, now.get(name)) for name in names]
+    limits_now = update.limits_of(entry, max(1, update.variables_of(references)))
+    now = {str(name): limit for name, limit in limits_now.of.items()}
+    worse, shift = limits_now.worse({name: compared[name] for name in limits_now.of if name in compared})
+    others = [name for name in compared if name not in now and not entry.references[name].is_met(compared[name])]
+    names = sorted([*worse, *others])
+    together = _together(names, shift, compared, entry)
+    missing = sorted(entry.references.keys() - values.keys())
     return Judgement(
-        worse=(_together(names, shift, compared, entry),)
-        if _are_alike(names, shift, compared, entry)
-        else tuple(lines),
-        missing=tuple(
-            f"{check}: no value of {name}, which has a reference"
-            for name in sorted(entry.references.keys() - values.keys())
-        ),
+        worse=(together,) if together else tuple(_regression(name, compared[name], entry, now) for name in names),
+        missing=tuple(f"{check}: no value of {name}, which has a reference" for name in missing),
         judged=len(compared),
         names=tuple(names),
     )
 
 
-def worse_of(entry: Entry, values: Mapping[str, float], family: int) -> tuple[list[str], float]:
-    """Return the variables that are worse than allowed, and by which logarithm all are, if that is too much; else 0."""
-    now = update.limits_of(entry, family)
-    names, shift = now.worse({name: values[name] for name in now.of if name in values})
-    unknown = [
-        name for name, value in values.items() if name not in now.of and not entry.references[name].is_met(value)
-    ]
-    return sorted([*names, *unknown]), shift
+def _together(names: Sequence[str], shift: float, values: Mapping[str, float], entry: Entry) -> str:
+    """Return a line if all variables are worse by about the same share, as on a slower machine; otherwise nothing.
 
-
-def _change(name: str, value: float, entry: Entry) -> float:
-    return 100 * abs(value / entry.references[name].median - 1)
-
-
-def _are_alike(names: list[str], shift: float, values: Mapping[str, float], entry: Entry) -> bool:
-    """Return whether all variables are worse by about the same share, as on a slower machine."""
-    logarithms = [abs(math.log(values[name] / entry.references[name].median)) for name in names]
-    return bool(shift) and len(names) == len(values) and max(logarithms) < 2 * shift < 4 * min(logarithms)
-
-
-def _together(names: list[str], shift: float, values: Mapping[str, float], entry: Entry) -> str:
-    changes = [_change(name, values[name], entry) for name in names]
+    `shift` is by which logarithm all are worse, if that is too much, else 0.
+    """
+    ratios = [values[name] / entry.references[name].median for name in names]
+    logarithms = [abs(math.log(ratio)) for ratio in ratios]
+    if not shift or len(names) < len(values) or not max(logarithms) < 2 * shift < 4 * min(logarithms):
+        return ""
+    changes = [100 * abs(ratio - 1) for ratio in ratios]
     return (
         f"{len(names)} of {len(values)} variables are {min(changes):.1f} to {max(changes):.1f} % worse, all by about "
-        f"{100 * math.expm1(shift):.1f} %: another machine, or a change that slows everything; "
-        f"last passed at commit {entry.about.commit[:12]} of {entry.about.date} (n = {entry.about.launches})"
+        f"{100 * math.expm1(shift):.1f} %: another machine, or a change that slows everything; {_passed(entry)}"
     )
 
 
-def _regression(name: str, value: float, entry: Entry, limit: limits.Limit | None) -> str:
-    reference, about = entry.references[name], entry.about
+def _regression(name: str, value: float, entry: Entry, now: Mapping[str, limits.Limit]) -> str:
+    reference, limit = entry.references[name], now.get(name)
     allowed = f"{100 * reference.tolerance:.1f} % allowed in any run"
     if limit and reference.is_met(value):
         allowed = f"{100 * math.expm1(limit.most - limit.own):.1f} % allowed beside the run's other variables"
     side = "above" if reference.better is Better.LOWER else "below"
+    change = 100 * abs(value / reference.median - 1)
     return (
-        f"{name}: {value:.6g} {reference.unit} is {_change(name, value, entry):.1f} % {side} the reference "
-        f"{reference.median:.6g} {reference.unit} ({allowed}); "
-        f"last passed at commit {about.commit[:12]} of {about.date} (n = {about.launches})"
+        f"{name}: {value:.6g} {reference.unit} is {change:.1f} % {side} the reference {reference.median:.6g} "
+        f"{reference.unit} ({allowed}); {_passed(entry)}"
     )
+
+
+def _passed(entry: Entry) -> str:
+    """Return which commit passed last."""
+    about = entry.about
+    return f"last passed at commit {about.commit[:12]} of {about.date} (n = {about.launches})"
 
 
 # ---- Markdown ----
@@ -126,9 +118,10 @@ class Change:
         return 100 * (self.value / self.reference.median - 1)
 
     @property
-    def verdict(self) -> str:
-        """Return `worse` or `better`."""
-        return "worse" if self.is_worse else "better"
+    def is_better(self) -> bool:
+        """Return whether it is better by more than its reference allows it to be worse."""
+        gain = -self.percent if self.reference.better is Better.LOWER else self.percent
+        return gain > 100 * self.reference.tolerance
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -136,7 +129,8 @@ class Change:
         unit, sign = self.reference.unit, "+" if self.reference.better is Better.LOWER else "-"
         values = (f"{value:.4g} {unit}" for value in (self.reference.median, self.value))
         allowed = f"{sign}{100 * self.reference.tolerance:.1f} %"
-        return (self.check, self.name, *values, f"{self.percent:+.1f} %", allowed, self.verdict)
+        verdict = "worse" if self.is_worse else "better"
+        return (self.check, self.name, *values, f"{self.percent:+.1f} %", allowed, verdict)
 
 
 def changes(check: str, values: Mapping[Fom, float], entry: Entry, worse: Collection[str]) -> list[Change]:
@@ -146,30 +140,24 @@ def changes(check: str, values: Mapping[Fom, float], entry: Entry, worse: Collec
         for name, value in sorted((str(name), value) for name, value in values.items())
         if name in entry.references and entry.references[name].median
     ]
-    changed = [one for one in compared if one.is_worse or _is_better(one)]
-    return sorted(changed, key=lambda change: change.verdict == "better")
-
-
-def _is_better(change: Change) -> bool:
-    gain = -change.percent if change.reference.better is Better.LOWER else change.percent
-    return gain > 100 * change.reference.tolerance
+    return sorted((one for one in compared if one.is_worse or one.is_better), key=lambda change: not change.is_worse)
 
 
 def markdown(judged: int, changed: Sequence[Change], warnings: Iterable[str], entries: Iterable[Entry]) -> str:
     """Return the summary of a run of which `judged` variables have a reference, in `entries`."""
-    worse = sum(change.verdict == "worse" for change in changed)
+    worse = sum(change.is_worse for change in changed)
     verdict = f"{worse or 'none'} of {judged} variables worse" if judged else "no variable has a reference"
     lines = [f"## railyard: {verdict}", ""]
     if changed:
-        ordered = sorted(changed, key=lambda change: change.verdict == "better")
+        ordered = sorted(changed, key=lambda change: not change.is_worse)
         rows = [HEAD, ("---",) * len(HEAD), *(change.cells for change in ordered)]
         lines += [*_fitting([f"| {' | '.join(map(_plain, row))} |" for row in rows]), ""]
     lines += _fitting([f"- warning: {_plain(warning)}" for warning in warnings], MOST_CHARACTERS // 4)
     pasts = [past for entry in entries for past in entry.history]
     if pasts:
         newest = max(pasts, key=lambda past: past.created)
-        records = len({past.record for past in pasts})
-        about = f"{records} record{'' if records == 1 else 's'}, newest of {newest.created[:10]}"
+        records = counted(len({past.record for past in pasts}), "record")
+        about = f"{records}, newest of {newest.created[:10]}"
         lines += ["", f"History: {about} at commit {_plain(newest.commit[:12])}. The report has every figure."]
     return "\n".join(lines) + "\n"
 

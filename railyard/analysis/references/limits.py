@@ -21,7 +21,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from railyard.analysis.stats import contrast
 from railyard.analysis.stats.samples import OF_A_NORMAL
@@ -81,10 +81,6 @@ class Limit:
         """Return the logarithm of how many times worse than its level a value is."""
         return self.sign * math.log(value) - self.own
 
-    def is_exceeded_by(self, value: float) -> bool:
-        """Return whether a value is worse than any that passes."""
-        return self.sign * (value - self.worst) > 0
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits(Generic[Name]):
@@ -95,19 +91,17 @@ class Limits(Generic[Name]):
 
     def worse(self, values: Mapping[Name, float]) -> tuple[tuple[Name, ...], float]:
         """Return the variables of a run that are worse than allowed, and the run's shift if that is; 0 if it is not."""
-        distances = {name: self.of[name].distance(value) for name, value in values.items() if name in self.of}
+        of = {name: self.of[name] for name in values if name in self.of}
+        distances = {name: limit.distance(values[name]) for name, limit in of.items()}
         if self.shift is None or len(distances) < FEWEST:
-            return tuple(name for name in distances if self.of[name].is_exceeded_by(values[name])), 0.0
+            return tuple(name for name, one in of.items() if one.sign * (values[name] - one.worst) > 0), 0.0
         shift = statistics.median(distances.values())
         if shift > self.shift:
             return tuple(name for name in distances if distances[name] > math.log1p(LEAST)), shift
-        return tuple(
-            name for name in distances if distances[name] - shift > self.of[name].most - self.of[name].own
-        ), 0.0
+        return tuple(name for name, one in of.items() if distances[name] - shift > one.most - one.own), 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Spread:
+class _Spread(NamedTuple):
     """Variances of logarithms: between records with its degrees of freedom, and that of a median of launches."""
 
     between: float
@@ -140,20 +134,22 @@ def limits(
         series = [*shifts.values()]
         common = _worst(series, *_alone(series, PRIOR**2, first=PRIOR_SHIFT**2), tests=tests / len(histories))
         variances = _moderated({name: _spread(own[name], launches[name]) for name in histories})
-    return Limits(
-        of={
-            name: _limit(
-                [*values[name].values()],
-                own[name],
-                *variances[name],
-                common=common or 0.0,
-                tests=tests,
-                sign=signs[name],
-            )
-            for name in histories
-        },
-        shift=common,
-    )
+    of: dict[Name, Limit] = {}
+    for name, (variance, degrees) in variances.items():
+        noise, sign, newest = math.sqrt(variance), signs[name], [*values[name].values()][-LAST:]
+        level, most = statistics.median(own[name][-LAST:]), _worst(own[name], variance, degrees, tests=tests)
+        margin = level + math.log1p(CHANGE) - most
+        power = math.erfc(-margin / noise / math.sqrt(2)) / 2 if noise else float(margin > 0)
+        of[name] = Limit(
+            level=math.exp(sign * statistics.median(newest)),
+            worst=math.exp(sign * (most + (common or 0.0))),
+            noise=noise,
+            found_of_100=round(100 * power),
+            own=level,
+            most=most,
+            sign=sign,
+        )
+    return Limits(of=of, shift=common)
 
 
 def _shifts(values: Mapping[Name, Mapping[int, float]]) -> dict[int, float]:
@@ -172,32 +168,6 @@ def _shifts(values: Mapping[Name, Mapping[int, float]]) -> dict[int, float]:
             record: statistics.median(values[name][record] - levels[name] for name in rows[record]) for record in shifts
         }
     return shifts
-
-
-def _limit(
-    values: Sequence[float],
-    own: Sequence[float],
-    variance: float,
-    degrees: float,
-    *,
-    common: float,
-    tests: float,
-    sign: int,
-) -> Limit:
-    noise = math.sqrt(variance)
-    most = _worst(own, variance, degrees, tests=tests)
-    level = statistics.median(own[-LAST:])
-    margin = level + math.log1p(CHANGE) - most
-    power = math.erfc(-margin / noise / math.sqrt(2)) / 2 if noise else float(margin > 0)
-    return Limit(
-        level=math.exp(sign * statistics.median(values[-LAST:])),
-        worst=math.exp(sign * (most + common)),
-        noise=noise,
-        found_of_100=round(100 * power),
-        own=level,
-        most=most,
-        sign=sign,
-    )
 
 
 def _worst(values: Sequence[float], variance: float, degrees: float, *, tests: float) -> float:
@@ -245,15 +215,14 @@ def _alone(values: Sequence[float], prior: float, *, first: float | None = None)
 
 def _spread(values: Sequence[float], of_launches: float) -> _Spread:
     steps = [two - one for one, two in itertools.pairwise(values)]
-    if len(steps) < 2:
-        return _Spread(between=0.0, degrees=0.0, of_launches=of_launches)
+    if (n := len(steps)) < 2:
+        return _Spread(0.0, 0.0, of_launches)
     middle = statistics.median(steps)
     most = DRAWN_IN * OF_A_NORMAL * statistics.median(abs(step - middle) for step in steps)
     steps = [min(most, max(-most, step - middle)) for step in steps]
     mean = statistics.fmean(steps)
     squares = math.fsum((step - mean) ** 2 for step in steps)
-    n = len(steps)
-    return _Spread(between=squares / (2 * (n - 1 / n)), degrees=2 / 3 * (n - 0.5), of_launches=of_launches)
+    return _Spread(squares / (2 * (n - 1 / n)), 2 / 3 * (n - 0.5), of_launches)
 
 
 def _moderated(spreads: Mapping[Name, _Spread]) -> dict[Name, tuple[float, float]]:
@@ -265,13 +234,8 @@ def _moderated(spreads: Mapping[Name, _Spread]) -> dict[Name, tuple[float, float
     shared = max(0.0, weighted / (PRIOR_RECORDS + degrees))
     expected = {name: shared + spread.of_launches for name, spread in spreads.items()}
     weight = _weight([(s.between / expected[name], s.degrees) for name, s in repeated.items() if expected[name]])
-    return {
-        name: (
-            (weight * expected[name] + spread.degrees * spread.between) / (weight + spread.degrees),
-            weight + spread.degrees,
-        )
-        for name, spread in spreads.items()
-    }
+    variances = {name: weight * expected[name] + s.degrees * s.between for name, s in spreads.items()}
+    return {name: (variances[name] / (weight + s.degrees), weight + s.degrees) for name, s in spreads.items()}
 
 
 def _weight(ratios: Sequence[tuple[float, float]]) -> float:

@@ -18,6 +18,7 @@ from typing import TypeVar
 
 from railyard.analysis.references import limits
 from railyard.analysis.stats import medians, samples
+from railyard.analysis.text import counted
 from railyard.records import references
 from railyard.records.references import About, Entry, Past, Point, Reference, References
 from railyard.records.store.entries import Entry as Indexed
@@ -41,7 +42,7 @@ def updated(entries: Iterable[Indexed], old: References, *, accept: bool = False
     notes = []
     if left_out:
         why = "not ok, void launches, or a checkout with changes or without a commit"
-        notes.append(f"{left_out} record{'' if left_out == 1 else 's'} left out: {why}")
+        notes.append(f"{counted(left_out, 'record')} left out: {why}")
     cases: dict[str, dict[str, Entry]] = {check: dict(of_check) for check, of_check in old.items()}
     family = family_of(old, by_case)
     for (check, case), of_case in sorted(by_case.items()):
@@ -84,14 +85,12 @@ def good_by_case(entries: Iterable[Indexed]) -> tuple[Mapping[tuple[str, str], l
 
 def family_of(old: References, by_case: Mapping[tuple[str, str], Sequence[Indexed]]) -> int:
     """Return how many variables one run judges: those of all cases, with and without a history."""
-    others = sum(
-        len(entry.values)
+    others = {
+        check: {case: entry for case, entry in of_check.items() if (check, case) not in by_case}
         for check, of_check in old.items()
-        for case, entry in of_check.items()
-        if (check, case) not in by_case
-    )
+    }
     here = (max(len(launches_of(indexed)) for indexed in of_case) for of_case in by_case.values())
-    return max(1, others + sum(here))
+    return max(1, variables_of(others) + sum(here))
 
 
 def after_record(entry: Entry, indexed: Indexed, family: int, *, accept: bool) -> tuple[Entry, str]:
@@ -136,9 +135,19 @@ def added(
     values = {name: points_of for name, points_of in entry.values.items() if name not in names}
     entry = dataclasses.replace(entry, values=values, suspects=())
     after = _appended(entry, dataclasses.replace(past, accepted=worse), points)
-    if after.about.launches >= medians.ENOUGH:
-        after = dataclasses.replace(after, references=_references(after, family))
-    return after, worse
+    if after.about.launches < medians.ENOUGH:
+        return after, worse
+    by_name: dict[str, Reference] = {}
+    for name, limit in limits_of(after, family).of.items():
+        change = limit.worst / limit.level - 1
+        tolerance = change if name.better is Better.LOWER else -change
+        by_name[name] = Reference(
+            median=float(f"{limit.level if tolerance > 0 else limit.worst:.6g}"),
+            tolerance=round(max(0.0, tolerance), 4),
+            unit=name.unit.text,
+            better=name.better,
+        )
+    return dataclasses.replace(after, references=by_name), worse
 
 
 def _is_refuted(suspect: Past, now: Mapping[Fom, float], limits_now: limits.Limits[Fom]) -> bool:
@@ -185,17 +194,3 @@ def _shortened(points: tuple[T, ...]) -> tuple[T, ...]:
     """Return the oldest and the newest points of a history, which are all that it keeps."""
     is_short = len(points) <= limits.OLDEST + limits.KEPT
     return points if is_short else (*points[: limits.OLDEST], *points[-limits.KEPT :])
-
-
-def _references(entry: Entry, family: int) -> dict[str, Reference]:
-    by_name: dict[str, Reference] = {}
-    for name, limit in limits_of(entry, family).of.items():
-        change = limit.worst / limit.level - 1
-        tolerance = change if name.better is Better.LOWER else -change
-        by_name[name] = Reference(
-            median=float(f"{limit.level if tolerance > 0 else limit.worst:.6g}"),
-            tolerance=round(max(0.0, tolerance), 4),
-            unit=name.unit.text,
-            better=name.better,
-        )
-    return by_name

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
@@ -36,6 +35,7 @@ from railyard.records.store.levels import Level
 
 TITLE = "How many times as fast as the baseline"
 BY_LIBRARY = next(name for name, policy in policies().items() if policy.by_library)
+_CONTROL = " (A/A control)"
 _ROW_IN = 0.24
 _NAME_CHARACTERS = 32
 #: Axes from end to end by more than this factor have few numbers.
@@ -50,8 +50,10 @@ def sentences(judged: Judged) -> list[str]:
     sides = words.answers(judged.sides) if judged.sides else []
     compared = (one.case for one in judged.cases if one.comparisons and len(one.case.combinations) > 1)
     mixed = levels.sentence(level for case in compared for level in _levels(case))
-    best = (_best(members) for members in _by_baseline(judged.standings))
-    return [*filter(None, [mixed]), *sides, *best]
+    by_baseline: dict[tuple[str, str, str], list[Standing]] = {}
+    for row in judged.standings:
+        by_baseline.setdefault((row.system, row.origin, row.baseline), []).append(row)
+    return [*filter(None, [mixed]), *sides, *map(_best, by_baseline.values())]
 
 
 def _levels(case: Case) -> Iterator[Level]:
@@ -78,30 +80,30 @@ def conditions(grouped: Sequence[Case]) -> dict[str, str]:
     records = [record for case in grouped for record in case.records]
     if not records:
         return {}
-    systems = (f"{one.system.name} ({one.system.partition}, {one.system.environment})" for one in records)
-    topologies = (one.case.topology.name for one in records if one.case.topology)
-    libraries = (str((one.provenance["mpi"] or {}).get("library") or "") for one in records)
     code = (one.provenance["railyard"] for one in records)
-    written = (
-        f"{one['version']} ({str(one['git_commit'] or 'commit not known')[:12]}"
-        f"{', with changes' if one['git_dirty'] else ''})"
-        for one in code
-    )
     days = sorted(one.created[:10] for one in records)
-    jobs = len({one.job for one in records})
     digest = hashlib.sha256("".join(sorted(one.sha256 for one in records)).encode()).hexdigest()
-    origins = [origin for origin in Origin if any(case.origin is origin for case in grouped)]
-    return {
-        "systems": _listed(systems),
-        "topologies": _listed(topologies),
-        "MPI": _listed(re.split(r",|\. ", library)[0] for library in libraries),
-        **{f"{origin} numbers": ORIGIN_NOTES[origin] for origin in origins},
-        "dates": " to ".join(sorted({days[0], days[-1]})),
-        "level of evidence": _listed(level.text for case in grouped for level in _levels(case)),
-        "evidence": f"{counted(len(records), 'record')} of {counted(jobs, 'job')}",
-        "written by railyard": _listed(written),
-        "digest (sha256)": digest,
+    libraries = (str((one.provenance["mpi"] or {}).get("library") or "") for one in records)
+    listed = {
+        "systems": (f"{one.system.name} ({one.system.partition}, {one.system.environment})" for one in records),
+        "topologies": (one.case.topology.name for one in records if one.case.topology),
+        "MPI": (re.split(r",|\. ", library)[0] for library in libraries),
+        **{
+            f"{origin} numbers": [ORIGIN_NOTES[origin]]
+            for origin in Origin
+            if origin in {one.origin for one in records}
+        },
+        "dates": [" to ".join(sorted({days[0], days[-1]}))],
+        "level of evidence": (level.text for case in grouped for level in _levels(case)),
+        "evidence": [f"{counted(len(records), 'record')} of {counted(len({one.job for one in records}), 'job')}"],
+        "written by railyard": (
+            f"{one['version']} ({str(one['git_commit'] or 'commit not known')[:12]}"
+            f"{', with changes' if one['git_dirty'] else ''})"
+            for one in code
+        ),
+        "digest (sha256)": [digest],
     }
+    return {name: "; ".join(dict.fromkeys(filter(None, texts))) for name, texts in listed.items()}
 
 
 def glossary(grouped: Sequence[Case]) -> list[tuple[str, str]]:
@@ -109,25 +111,22 @@ def glossary(grouped: Sequence[Case]) -> list[tuple[str, str]]:
     rows: dict[str, str] = {}
     unbound: dict[str, None] = {}
     for case in grouped:
-        has_choice = _nics_per_node(case) > 1 and BY_LIBRARY in case.first.case.nic_policies
-        for placement in case.first.case.placements:
+        stated = case.first.case
+        nics = max(len(stated.devices or ()), stated.topology.rails if stated.topology else 1)
+        for placement in stated.placements:
             name, _, binding = placement.partition("/")
             order, _, choice = name.partition("@")
             rows |= _does(order.partition(":")[0], orders())
             rows |= _does(choice.partition(":")[0], choices())
             rows |= {f"/{binding}": _sentence(BINDINGS[Binding(binding)])} if binding in set(Binding) else {}
-            unbound |= {placement: None} if has_choice and binding in {"", Binding.NONE} else {}
-        for policy in case.first.case.nic_policies:
+            if nics > 1 and BY_LIBRARY in stated.nic_policies and binding in {"", Binding.NONE}:
+                unbound[placement] = None
+        for policy in stated.nic_policies:
             rows |= _does(policy, policies())
     if unbound:
         names = ", ".join(unbound)
         rows[BY_LIBRARY] += f" It may choose by processor, and nothing bound the ranks under {names}."
     return list(rows.items())
-
-
-def _nics_per_node(case: Case) -> int:
-    stated = case.first.case
-    return max(len(stated.devices or ()), stated.topology.rails if stated.topology else 1)
 
 
 def _does(name: str, members: Mapping[str, Word | NicPolicy]) -> dict[str, str]:
@@ -144,38 +143,26 @@ def _sentence(text: str) -> str:
     return f"{capital(text)}."
 
 
-def _by_baseline(standings: Iterable[Standing]) -> Iterator[list[Standing]]:
-    groups: dict[tuple[str, str, str], list[Standing]] = defaultdict(list)
-    for row in standings:
-        groups[row.system, row.origin, row.baseline].append(row)
-    yield from groups.values()
-
-
 def _best(members: Sequence[Standing]) -> str:
     """Return what the ratios of the combinations of one system show, the best first; names of the code come last."""
-    baseline, count = in_words(members[0].baseline), len(members) + 1
+    baseline = in_words(members[0].baseline)
     (only, *others) = {row.only for row in members if row.score} or {""}
     where = ", ".join([members[0].system, members[0].origin, *([only] if only and not others else [])])
-    scored = [(row.score, row) for row in members if row.score]
-    scored.sort(key=lambda pair: -pair[0].value)
+    scored = sorted(((row.score, row) for row in members if row.score), key=lambda pair: -pair[0].value)
     worse = [pair for pair in scored if pair[0].finding is Finding.WORSE]
     better = [pair for pair in scored if pair[0].finding is Finding.BETTER]
-    if better:
-        score, row = better[0]
+    if better or worse:
+        score, row = better[0] if better else worse[-1]
+        name = in_words(row.combination) + (_CONTROL if _name(row).endswith(_CONTROL) else "")
+        ratio = capital(faster(name, score, baseline, row.what))
+        if not better:
+            slower = _slower(len(worse), len(members))
+            return f"Nothing is shown to be faster than {baseline}. {slower}. {ratio}. ({where})"
         slower = f" {_slower(len(worse), len(members) - 1)} than the baseline." if worse else ""
-        return f"{capital(faster(_in_words(row), score, baseline, row.what))}.{slower} ({where})"
-    if worse:
-        score, row = worse[-1]
-        slower = _slower(len(worse), len(members))
-        ratio = capital(faster(_in_words(row), score, baseline, row.what))
-        return f"Nothing is shown to be faster than {baseline}. {slower}. {ratio}. ({where})"
+        return f"{ratio}.{slower} ({where})"
     if scored and all(score.finding is Finding.NO_DIFFERENCE for score, _ in scored):
         return f"No difference from {baseline} is shown, in {counted(len(members), 'combination')}. ({where})"
-    return f"No winner among {count} combinations can be named. ({where})"
-
-
-def _in_words(row: Standing) -> str:
-    return in_words(row.combination) + (" (A/A control)" if _name(row).endswith(" (A/A control)") else "")
+    return f"No winner among {len(members) + 1} combinations can be named. ({where})"
 
 
 def _slower(count: int, others: int) -> str:
@@ -189,28 +176,26 @@ def _name(row: Standing) -> str:
     """Return a combination's name, and whether it is the baseline's own placement once more."""
     name = short_name(row.combination)
     same = name.replace("/none", "") == short_name(row.baseline).replace("/none", "")
-    return f"{name} (A/A control)" if same else name
+    return f"{name}{_CONTROL}" if same else name
 
 
 def _rows(judged: Judged) -> list[Standing]:
     """Return the rows of the figure: sides against their baseline, then combinations against theirs."""
-    versus = judged.sides
-    of_sides = (
-        [
-            Standing(
-                system="sides",
-                origin=origin,
-                combination=words.shown(name),
-                baseline=words.shown(versus.baseline),
-                score=score,
-                missing=0,
-                only="",
-            )
-            for (origin, name), score in versus.scores.items()
-        ]
-        if versus
-        else []
-    )
+    if judged.sides is None:
+        return judged.standings
+    baseline = words.shown(judged.sides.baseline)
+    of_sides = [
+        Standing(
+            system="sides",
+            origin=origin,
+            combination=words.shown(name),
+            baseline=baseline,
+            score=score,
+            missing=0,
+            only="",
+        )
+        for (origin, name), score in judged.sides.scores.items()
+    ]
     return [*of_sides, *judged.standings]
 
 
@@ -237,7 +222,9 @@ def _paint(axes: Axes, rows: Sequence[Standing]) -> None:
         for row in rows:
             if _heading(row) == heading:
                 _draw(axes, len(names), row.score)
-                names.append(_short(_name(row)))
+                name = svg.clean(_name(row))
+                is_short = len(name) <= _NAME_CHARACTERS
+                names.append(name if is_short else f"{name[: _NAME_CHARACTERS - 1]}\N{HORIZONTAL ELLIPSIS}")
     axes.axvline(1.0, color=svg.INK, linewidth=1.0, zorder=1)
     painting.name_rows(axes, names)
     axes.set_xscale("log")
@@ -261,12 +248,3 @@ def _draw(axes: Axes, at: int, score: Score | None) -> None:
     if score.low is not None and score.high is not None:
         axes.plot([score.low, score.high], [at, at], "-", color=colour, linewidth=2.2, zorder=3)
     axes.plot([score.value], [at], marker, color=colour, markersize=7, zorder=4)
-
-
-def _short(name: str) -> str:
-    name = svg.clean(name)
-    return name if len(name) <= _NAME_CHARACTERS else f"{name[: _NAME_CHARACTERS - 1]}\N{HORIZONTAL ELLIPSIS}"
-
-
-def _listed(texts: Iterable[str]) -> str:
-    return "; ".join(dict.fromkeys(filter(None, texts)))

@@ -7,7 +7,8 @@ error counter explains one (`railyard.records.folded.slow`), and the wording of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -56,17 +57,12 @@ def suspects(one: SlowLaunch, noise: Record | None = None) -> list[Suspect]:
         "heat or frequency": _heat(one),
         "neighbours' traffic": _neighbours(launch, likes),
         "shared links": _model(one),
-        "this machine's load": _machine(one, likes),
+        "this machine's load": _machine(one),
         "noise of cores": _noise(one, noise),
         "one pair or rank": _parts(launch),
         "single iterations": _when(one),
     }
     return [Suspect(cause, *how) for cause, how in answered.items()]
-
-
-def explained(answers: Iterable[Suspect]) -> str:
-    """Return the first cause that explains the launch; empty if none does."""
-    return next((suspect.cause for suspect in answers if suspect.answer == "yes"), "")
 
 
 def _errors(one: SlowLaunch) -> Answered:
@@ -111,12 +107,11 @@ def _neighbours(launch: Launch, likes: Sequence[Launch]) -> Answered:
 
 
 def _congestion(launch: Launch) -> Mapping[str, int]:
-    grown: dict[str, int] = {}
-    if launch.health:
-        changes: tuple[Event | Others, ...] = (*launch.health.events, *launch.health.others)
-        for event in changes:
-            if event.kind is Kind.CONGESTION:
-                grown[event.event] = grown.get(event.event, 0) + event.count
+    grown: Counter[str] = Counter()
+    changes: tuple[Event | Others, ...] = (*launch.health.events, *launch.health.others) if launch.health else ()
+    for event in changes:
+        if event.kind is Kind.CONGESTION:
+            grown[event.event] += event.count
     return grown
 
 
@@ -134,7 +129,7 @@ def _model(one: SlowLaunch) -> Answered:
     return "no", f"by the model {link.name} carries {times:.1f} times the mean, {likewise}"
 
 
-def _machine(one: SlowLaunch, likes: Sequence[Launch]) -> Answered:
+def _machine(one: SlowLaunch) -> Answered:
     """Answer by the guard of a virtual torus, whose nodes share one machine, and by why like launches were void."""
     void = [launch for launch in one.record.launches if launch.is_void and slow.alike(launch, one.launch)]
     reasons = sorted({reason for launch in void for reason in (launch.guard.reasons if launch.guard else ())})
@@ -148,21 +143,16 @@ def _machine(one: SlowLaunch, likes: Sequence[Launch]) -> Answered:
 
 
 def _noise(one: SlowLaunch, record: Record | None) -> Answered:
-    """Answer by what the check `noise` percents: what the noise of cores cost there is too little, or may be enough."""
-    percents = {
-        fom: [
-            (max(series.samples), str(series.labels.get("host", "")))
-            for launch in (record.launches if record else ())
-            if launch.is_result
-            for series in launch.series
-            if series.fom == fom
-        ]
-        for fom in ("worst_noise_percent", "rank_noise_percent")
-    }
-    if record is None or not percents["worst_noise_percent"]:
+    """Answer by what the check `noise` measured: what the noise of cores cost there is too little, or may be enough."""
+
+    def measured(fom: str) -> list[tuple[float, str]]:
+        launches = [launch for launch in (record.launches if record else ()) if launch.is_result]
+        series = (series for launch in launches for series in launch.series if series.fom == fom)
+        return [(max(one.samples), str(one.labels.get("host", ""))) for one in series]
+
+    if record is None or not (of_launches := measured("worst_noise_percent")):
         return "unknown", "the check noise was not run on this system"
-    worst = max(percents["worst_noise_percent"])[0]
-    host = max(percents["rank_noise_percent"], default=(0.0, ""))[1]
+    worst, host = max(of_launches)[0], max(measured("rank_noise_percent"), default=(0.0, ""))[1]
     evidence = f"record {record.id} of {record.created[:10]}: at most {worst:.2g} %{f', on {host}' if host else ''}"
     return "no" if worst < one.percent / 2 else "unknown", evidence
 

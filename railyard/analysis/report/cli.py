@@ -56,37 +56,32 @@ def report(
     from railyard.analysis.cases import modelled  # imported here: takes 1 s, and --help does not need it
     from railyard.analysis.judge.judged import judge
     from railyard.analysis.report import exports, screen
-    from railyard.analysis.report.exports import Format
 
     if output is None and form == "html" and not folder:
         output = Path("report.html")
-    read, chosen = load(records or (ARCHIVE,)), Format(form)
+    read = load(records or (ARCHIVE,))
     judged = judge(modelled.records(read), sides, baseline)
-    recorded = judge(read, sides, baseline) if chosen in exports.DATA or json_file else judged
-    content = exports.text(recorded if chosen in exports.DATA else judged, chosen) if output or form != "html" else ""
-    written: list[tuple[Path, str]] = []
-    if output:
-        written.append((output, content))
+    recorded = judge(read, sides, baseline) if form in exports.DATA or json_file else judged
+    content = exports.text(recorded if form in exports.DATA else judged, form) if output or form != "html" else ""
+    written = {output: content} if output else {}
     if json_file:
-        written.append((json_file, exports.text(recorded, Format.JSON)))
-    if folder:
-        written += [(folder / name, content) for name, content in exports.svg_files(judged)]
+        written[json_file] = exports.text(recorded, "json")
+    shown = list(map(str, written))
     if folder is not None:
-        _make(folder)
-    for path, content in written:
-        write(path, content)
+        figures = {folder / name: drawn for name, drawn in exports.svg_files(judged)}
+        written |= figures
+        shown += [f"{folder}/ ({len(figures)} figures)"] if figures else []
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RunError(f"{folder} could not be made: {error.strerror}") from error
+    for path, text in written.items():
+        write(path, text)
     if output is None and form != "html":
         click.echo(content, nl=False)
     elif not quiet:
-        for line in screen.lines(judged, _shown(written, folder)):
+        for line in screen.lines(judged, shown):
             click.echo(line)
-
-
-def _shown(written: Sequence[tuple[Path, str]], folder: Path | None) -> list[str]:
-    """Return the files to name on the screen; those of `--figures` as one line."""
-    single = [str(path) for path, _ in written if folder is None or path.parent != folder]
-    inside = len(written) - len(single)
-    return [*single, f"{folder}/ ({inside} figures)"] if inside else single
 
 
 def load(arguments: Sequence[Path]) -> list[Record]:
@@ -108,10 +103,3 @@ def load(arguments: Sequence[Path]) -> list[Record]:
     if bad and not read:
         raise bad[0]
     return read
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunError(f"{folder} could not be made: {error.strerror}") from error

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.analysis.cases import comparison
-from railyard.analysis.cases.judgement import Comparison, Group
+from railyard.analysis.cases.judgement import Comparison
 from railyard.analysis.stats.verdicts import Finding
 from railyard.records.units import Better
 
@@ -66,28 +66,21 @@ def cells(number: int, title: str, members: Sequence[Comparison]) -> Iterator[Ce
         labels = comparison.label_text(member.labels) if len(members) > 1 else ""
         figure = ", ".join(filter(None, [f"{number}. {title}", member.fom.stem, labels]))
         for group in member.groups:
-            if ratio := _ratio(member, group):
-                low, value, high = ratio
-                yield Cell(
-                    combination=short_name(group.name),
-                    baseline=short_name(member.baseline),
-                    case=number,
-                    figure=figure,
-                    ratio=value,
-                    between=f"{low:.2f} to {high:.2f}" if low and high else "no interval",
-                    finding=group.finding,
-                )
-
-
-def _ratio(member: Comparison, group: Group) -> tuple[float, float, float] | None:
-    """Return how many times as good a group is as the baseline between its bounds, which are 0 if not known."""
-    if group.change_percent is None or group.change_percent <= -100 or member.fom.better is Better.NEITHER:
-        return None
-    low, high = (1 + bound / 100 for bound in group.change_interval or (-100, -100))
-    value = 1 + group.change_percent / 100
-    if member.fom.better is Better.LOWER:
-        return (1 / high if high else 0.0), 1 / value, (1 / low if low else 0.0)
-    return low, value, high
+            if group.change_percent is None or group.change_percent <= -100 or member.fom.better is Better.NEITHER:
+                continue
+            low, high = (1 + bound / 100 for bound in group.change_interval or (-100, -100))  # 0 if not known
+            value = 1 + group.change_percent / 100
+            if member.fom.better is Better.LOWER:
+                low, value, high = (1 / high if high else 0.0), 1 / value, (1 / low if low else 0.0)
+            yield Cell(
+                combination=short_name(group.name),
+                baseline=short_name(member.baseline),
+                case=number,
+                figure=figure,
+                ratio=value,
+                between=f"{low:.2f} to {high:.2f}" if low and high else "no interval",
+                finding=group.finding,
+            )
 
 
 def table(members: Sequence[Cell]) -> list[Effects]:

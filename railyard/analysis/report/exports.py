@@ -15,18 +15,17 @@ import io
 import json
 import operator
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from railyard.analysis.cases import cases, comparison, marked, tables
+from railyard.analysis.cases import cases, comparison, tables
 from railyard.analysis.cases.cases import Case, Combination, Tally
-from railyard.analysis.cases.curves import Panel
-from railyard.analysis.cases.judgement import Comparison, Group
-from railyard.analysis.cases.scoreboard import Standing
+from railyard.analysis.cases.judgement import Group
 from railyard.analysis.cases.titles import title
 from railyard.analysis.figures import applications, by_extent, drawing
+from railyard.analysis.judge import over
 from railyard.analysis.judge import text as words
-from railyard.analysis.judge.judged import Judged, JudgedCase, Section, documents, sections
+from railyard.analysis.judge.judged import Judged, JudgedCase, sections
 from railyard.analysis.judge.versus import Versus
 from railyard.analysis.report import page, screen
 from railyard.analysis.stats.verdicts import Finding
@@ -35,40 +34,22 @@ from railyard.records.folded import slow
 from railyard.records.json_io import Json
 from railyard.records.units import Fom
 
-
-class Format(StrEnum):
-    """What `railyard report --format` writes."""
-
-    HTML = "html"
-    TEXT = "text"
-    MD = "md"
-    CSV = "csv"
-    JSON = "json"
-    OPENMETRICS = "openmetrics"
-    BENCHER = "bencher"
-
-
 #: Formats for programs, which get the numbers as they were recorded (`railyard.analysis.cases.modelled`).
-DATA = frozenset({Format.CSV, Format.JSON, Format.OPENMETRICS, Format.BENCHER})
+DATA = frozenset({"csv", "json", "openmetrics", "bencher"})
 
 
-def text(judged: Judged, form: Format) -> str:
-    """Return the report in a format."""
-    match form:
-        case Format.HTML:
-            return page.html(judged)
-        case Format.TEXT:
-            return "".join(f"{line}\n" for line in screen.lines(judged, []))
-        case Format.MD:
-            return markdown(judged)
-        case Format.CSV:
-            return csv_text(judged)
-        case Format.JSON:
-            return json_io.text(json_document(judged))
-        case Format.OPENMETRICS:
-            return openmetrics(rows(judged), judged.grouped)
-        case Format.BENCHER:
-            return bencher(rows(judged))
+def text(judged: Judged, form: str) -> str:
+    """Return the report in a format of `railyard report --format`."""
+    writers: dict[str, Callable[[], str]] = {
+        "html": lambda: page.html(judged),
+        "text": lambda: "".join(f"{line}\n" for line in screen.lines(judged, [])),
+        "md": lambda: markdown(judged),
+        "csv": lambda: csv_text(judged),
+        "json": lambda: json_io.text(json_document(judged)),
+        "openmetrics": lambda: openmetrics(rows(judged), judged.grouped),
+        "bencher": lambda: bencher(rows(judged)),
+    }
+    return writers[form]()
 
 
 # ---- JSON ----
@@ -82,8 +63,13 @@ def json_document(judged: Judged) -> dict[str, Json]:
     Medians and intervals are in the FOM's unit. Raw samples are left out, because the records have them.
     """
     sides = {} if judged.sides is None else {"sides": words.document(judged.sides)}
+    series = [
+        words.dates_document(judged.over.dated),
+        words.sizes_document(judged.over.scaled),
+        words.allocations_document(judged.over.spreads, over.LIMIT_PERCENT),
+    ]
     cases = [_case_summary(case) for case in judged.cases]
-    return {"format": SUMMARY_FORMAT, "cases": cases, "over": documents(judged.over), **sides}
+    return {"format": SUMMARY_FORMAT, "cases": cases, "over": series, **sides}
 
 
 def _case_summary(judged: JudgedCase) -> dict[str, Json]:
@@ -96,43 +82,48 @@ def _case_summary(judged: JudgedCase) -> dict[str, Json]:
         "records": [record.id for record in case.records],
         "statuses": {record.id: {"status": str(record.status), "reason": record.reason} for record in case.records},
         "launches": cases.tally(case).endings,
-        "comparisons": [_comparison_summary(case, member) for member in judged.comparisons],
-        "curves": [_panel_summary(panel) for panel in judged.panels],
-    }
-
-
-def _comparison_summary(case: Case, judged: Comparison) -> dict[str, Json]:
-    return {
-        **words.comparison_document(judged),
-        "baseline": judged.baseline,
-        "sentence": comparison.sentence(judged),
-        "combinations": [
+        "comparisons": [
             {
-                **words.group_document(group),
-                "placement": combination.placement,
-                "nic_policy": combination.nic_policy,
-                "software": str(combination.software),
-                "launches": (group.evidence.tally or Tally()).endings,
-                "verdict": None if group.finding is Finding.NO_VALUE else str(group.finding),
+                **words.comparison_document(member),
+                "baseline": member.baseline,
+                "sentence": comparison.sentence(member),
+                "combinations": [
+                    {
+                        **words.group_document(group),
+                        **_combination(combination, group),
+                        "launches": (group.evidence.tally or Tally()).endings,
+                    }
+                    for combination, group in zip(case.combinations, member.groups, strict=True)
+                ],
             }
-            for combination, group in zip(case.combinations, judged.groups, strict=True)
+            for member in judged.comparisons
+        ],
+        "curves": [
+            {
+                "fom": panel.fom,
+                "subject": panel.subject,
+                "axis": panel.axis,
+                "title": panel.title,
+                "lines": [
+                    {
+                        "name": line.name,
+                        "points": [{"x": point.x, **words.summary_document(point.summary)} for point in line.points],
+                    }
+                    for line in panel.lines
+                ],
+            }
+            for panel in judged.panels
         ],
     }
 
 
-def _panel_summary(panel: Panel) -> dict[str, Json]:
+def _combination(combination: Combination, group: Group) -> dict[str, Json]:
+    """Return the parts of a combination, and the verdict on it, null for the baseline and without a value."""
     return {
-        "fom": panel.fom,
-        "subject": panel.subject,
-        "axis": panel.axis,
-        "title": panel.title,
-        "lines": [
-            {
-                "name": line.name,
-                "points": [{"x": point.x, **words.summary_document(point.summary)} for point in line.points],
-            }
-            for line in panel.lines
-        ],
+        "placement": combination.placement,
+        "nic_policy": combination.nic_policy,
+        "software": str(combination.software),
+        "verdict": None if group.finding is Finding.NO_VALUE else str(group.finding),
     }
 
 
@@ -141,14 +132,17 @@ def _panel_summary(panel: Panel) -> dict[str, Json]:
 
 def markdown(judged: Judged) -> str:
     """Return verdicts in words, the sides compared, the score table, the comparisons, and what was not measured."""
-    parts = [
-        "# Interconnect benchmark report",
-        *(_sides(judged.sides) if judged.sides else []),
-        *([_score_table(judged.standings)] if judged.standings else []),
-        *(part for section in sections(judged.over) for part in _over(section)),
-        *(part for case in judged.cases for part in _case(case)),
-        *_absent(judged.grouped),
-    ]
+    parts = ["# Interconnect benchmark report", *(_sides(judged.sides) if judged.sides else [])]
+    if judged.standings:
+        head = ("system", "combination", "baseline", "score", "95 % interval", "cases", "verdict", "origin")
+        cells = operator.attrgetter(*head[:3], "value", "interval", *head[5:])
+        parts += ["## Scores\n\n" + _table(head, map(cells, judged.standings))]
+    for section in sections(judged.over):
+        sentence = [_plain(section.sentence)] if section.sentence else []
+        parts += [f"## {section.title}", *sentence, _table(section.table.columns, section.table.rows)]
+    parts += [part for case in judged.cases for part in _case(case)]
+    if absent := page.not_measured(judged.grouped):
+        parts += ["## What was not measured", _table(("what", "why"), absent)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -166,13 +160,6 @@ _COLUMNS = ("median", "change", "95 % of the change", "p (Holm)", "verdict", "95
 _cells = operator.attrgetter("median", "change", "between", "p_holm", "verdict", "interval", "n")
 
 
-def _over(section: Section) -> Iterator[str]:
-    yield f"## {section.title}"
-    if section.sentence:
-        yield _plain(section.sentence)
-    yield _table(section.table.columns, section.table.rows)
-
-
 def _case(judged: JudgedCase) -> Iterator[str]:
     case = judged.case
     yield f"## {_plain(title(case))} ({case.origin})"
@@ -185,28 +172,13 @@ def _case(judged: JudgedCase) -> Iterator[str]:
             for row in tables.rows(member)
         ]
         yield _table(("figure", case.head, *_COLUMNS, "notes"), rows)
-    if explained := marked.statements(case, judged.comparisons):
+    if explained := comparison.of_marked(case, judged.comparisons):
         yield _list([f"{heading}: {text}" for heading, text, _ in explained])
 
 
-def _score_table(standings: Sequence[Standing]) -> str:
-    head = ("system", "combination", "baseline", "score", "95 % interval", "cases", "verdict", "origin")
-    cells = operator.attrgetter("system", "combination", "baseline", "value", "interval", "cases", "verdict", "origin")
-    return "## Scores\n\n" + _table(head, map(cells, standings))
-
-
-def _absent(grouped: Sequence[Case]) -> list[str]:
-    absent = page.not_measured(grouped)
-    return ["## What was not measured", _table(("what", "why"), absent)] if absent else []
-
-
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [_row(head), "|" + "---|" * len(head), *map(_row, rows)]
-    return "\n".join(lines)
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(_plain(cell) for cell in cells) + " |"
+    first, *others = ("| " + " | ".join(map(_plain, cells)) + " |" for cells in (head, *rows))
+    return "\n".join([first, "|" + "---|" * len(head), *others])
 
 
 def _list(items: Iterable[str]) -> str:
@@ -223,39 +195,13 @@ def _plain(text: str) -> str:
 # ---- CSV ----
 
 HEAD = (
-    "origin",
-    "system",
-    "check",
-    "case",
-    "fom",
-    "unit",
-    "labels",
-    "placement",
-    "nic_policy",
-    "software",
-    "n",
-    "void",
-    "failed",
-    "not_measured",
-    "median",
-    "interval_low",
-    "interval_high",
-    "interval_of",
-    "minimum",
-    "maximum",
-    "spread_percent",
-    "change_percent",
-    "change_low_percent",
-    "change_high_percent",
-    "p_value",
-    "p_holm",
-    "verdict",
-    "outcome",
-    "best",
-    "faulty",
-    "marked",
-    "events",
+    *("origin", "system", "check", "case", "fom", "unit", "labels", "placement", "nic_policy", "software"),
+    *("n", "void", "failed", "not_measured", "median", "interval_low", "interval_high", "interval_of"),
+    *("minimum", "maximum", "spread_percent", "change_percent", "change_low_percent", "change_high_percent"),
+    *("p_value", "p_holm", "verdict", "outcome", "best", "faulty", "marked", "events"),
 )
+#: How a text begins that a spreadsheet would take for a formula; it gets an apostrophe.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_text(judged: Judged) -> str:
@@ -263,19 +209,35 @@ def csv_text(judged: Judged) -> str:
     file = io.StringIO()
     writer = csv.DictWriter(file, HEAD, restval="", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(map(_harmless, rows(judged)))
+    for row in rows(judged):
+        texts = {name: value for name, value in row.items() if isinstance(value, str) and value.startswith(_FORMULA)}
+        writer.writerow({**row, **{name: f"'{value}" for name, value in texts.items()}})
     return file.getvalue()
 
 
 def rows(judged: Judged) -> Iterator[dict[str, object]]:
     """Yield a row for each combination of each comparison and each point of each curve."""
     for of_case in judged.cases:
-        health = {combination: _health(of_case.case, combination) for combination in of_case.case.combinations}
+        case = of_case.case
+        health = {combination: _health(case, combination) for combination in case.combinations}
         for member in of_case.comparisons:
-            for combination, group in zip(of_case.case.combinations, member.groups, strict=True):
-                yield _comparison_row(of_case.case, member, combination, group) | health[combination]
+            for combination, group in zip(case.combinations, member.groups, strict=True):
+                endings = (group.evidence.tally or Tally()).endings
+                yield {
+                    **_head(case, member.fom),
+                    **{name: endings[name] for name in ("void", "failed", "not_measured")},
+                    **_flat(words.group_document(group)),
+                    "labels": comparison.label_text(member.labels),
+                    **_combination(combination, group),
+                    "outcome": str(member.verdict.outcome),
+                    "best": member.verdict.best,
+                    **health[combination],
+                }
         for panel in of_case.panels:
-            yield from _panel_rows(of_case.case, panel)
+            for line in panel.lines:
+                for point in line.points:
+                    labels = ", ".join(filter(None, [panel.subject, panel.title, line.name, f"{panel.axis} {point.x}"]))
+                    yield {**_head(case, panel.fom), "labels": labels, **_flat(words.summary_document(point.summary))}
 
 
 def _head(case: Case, fom: Fom) -> dict[str, object]:
@@ -289,41 +251,16 @@ def _head(case: Case, fom: Fom) -> dict[str, object]:
     }
 
 
-def _comparison_row(case: Case, member: Comparison, combination: Combination, group: Group) -> dict[str, object]:
-    endings = (group.evidence.tally or Tally()).endings
-    return {
-        **_head(case, member.fom),
-        **{name: endings[name] for name in ("void", "failed", "not_measured")},
-        **_flat(words.group_document(group)),
-        "labels": comparison.label_text(member.labels),
-        "placement": combination.placement,
-        "nic_policy": combination.nic_policy,
-        "software": str(combination.software),
-        "verdict": None if group.finding is Finding.NO_VALUE else str(group.finding),
-        "outcome": str(member.verdict.outcome),
-        "best": member.verdict.best,
-    }
-
-
 def _health(case: Case, combination: Combination) -> dict[str, object]:
     """Return how many launches had faults, how many of them these explain, and the events that do."""
     launches = [one for _, one in cases.launches(case) if cases.combination_of(one) == combination]
-    explained = [
-        one for record in case.records for one in slow.marked(record) if cases.combination_of(one.launch) == combination
-    ]
+    marks = (one for record in case.records for one in slow.marked(record))
+    explained = [one for one in marks if cases.combination_of(one.launch) == combination]
     return {
         "faulty": sum(bool(launch.health and launch.health.faults) for launch in launches),
         "marked": len(explained),
         "events": "; ".join(one.text() for one in explained),
     }
-
-
-def _panel_rows(case: Case, panel: Panel) -> Iterator[dict[str, object]]:
-    for line in panel.lines:
-        for point in line.points:
-            labels = ", ".join(filter(None, [panel.subject, panel.title, line.name, f"{panel.axis} {point.x}"]))
-            summary = words.summary_document(point.summary)
-            yield {**_head(case, panel.fom), "labels": labels, **_flat(summary)}
 
 
 def _flat(document: Mapping[str, Json]) -> dict[str, object]:
@@ -335,14 +272,6 @@ def _flat(document: Mapping[str, Json]) -> dict[str, object]:
         **{f"interval_{name}": interval.get(name) for name in ("low", "high", "of")},
         "change_low_percent": change[0],
         "change_high_percent": change[1],
-    }
-
-
-def _harmless(row: Mapping[str, object]) -> dict[str, object]:
-    """Return a row in which text that a spreadsheet would take for a formula begins with an apostrophe."""
-    return {
-        name: f"'{value}" if isinstance(value, str) and value[:1] in {"=", "+", "-", "@", "\t", "\r"} else value
-        for name, value in row.items()
     }
 
 
@@ -367,34 +296,31 @@ def openmetrics(rows: Iterable[Mapping[str, object]], grouped: Sequence[Case] = 
         name, unit = f"railyard_{fom}", fom.unit
         lines += [f"# TYPE {name} gauge", f"# UNIT {name} {unit.name}"]
         lines.append(f"# HELP {name} {_quoted(fom.stem)} in {_quoted(unit.text)} over launches")
-        seen: set[str] = set()
+        metrics: dict[str, object] = {}  # a metric has each set of labels once
         for row in members:
             for statistic in STATISTICS:
-                labels = _labels(row, statistic)
-                if row.get(statistic) is not None and labels not in seen:  # a metric has each set of labels once
-                    seen.add(labels)
-                    lines.append(f"{name}{{{labels}}} {row[statistic]!r}")
+                if row.get(statistic) is not None:
+                    labels = {**{name: str(row.get(name) or "") for name in NAMES}, "statistic": statistic}
+                    metrics.setdefault(_labels(labels), row[statistic])
+        lines += [f"{name}{{{labels}}} {value!r}" for labels, value in metrics.items()]
     return "\n".join([*lines, *_faults(grouped), "# EOF"]) + "\n"
 
 
 def _faults(grouped: Sequence[Case]) -> list[str]:
     """Return a gauge of the faults that NICs, links and nodes counted, added up over the launches of a case."""
-    sums: dict[str, int] = {}
+    sums: Counter[str] = Counter()
     for case in grouped:
         for record, launch in cases.launches(case):
             for event in launch.health.faults if launch.health else ():
                 labels = {"system": record.system.name, "check": record.case.check, "node": event.node}
-                labels |= {"nic": event.nic, "event": event.event, "unit": event.unit}
-                text = ",".join(f'{name}="{_quoted(value)}"' for name, value in labels.items() if value)
-                sums[text] = sums.get(text, 0) + event.count
+                sums[_labels({**labels, "nic": event.nic, "event": event.event, "unit": event.unit})] += event.count
     name = "railyard_launch_faults"
     head = [f"# TYPE {name} gauge", f"# HELP {name} faults that were counted during launches"]
     return [*(head if sums else ()), *(f"{name}{{{text}}} {count}" for text, count in sorted(sums.items()))]
 
 
-def _labels(row: Mapping[str, object], statistic: str) -> str:
-    pairs = [*((name, str(row.get(name) or "")) for name in NAMES), ("statistic", statistic)]
-    return ",".join(f'{name}="{_quoted(value)}"' for name, value in pairs if value)
+def _labels(labels: Mapping[str, str]) -> str:
+    return ",".join(f'{name}="{_quoted(value)}"' for name, value in labels.items() if value)
 
 
 def _quoted(text: str) -> str:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
@@ -19,7 +20,6 @@ from railyard.analysis.figures import painting, svg
 from railyard.analysis.figures.drawing import DataTable, Drawing
 from railyard.analysis.references import update
 from railyard.analysis.references.limits import Limit
-from railyard.records import references
 from railyard.records.store.entries import Entry
 from railyard.records.units import Better, Fom
 
@@ -27,8 +27,7 @@ from railyard.records.units import Better, Fom
 FEWEST, MOST = 3, 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(NamedTuple):
     """A record's value, the limit by the records before it (None for the first), and whether the gate refuses it."""
 
     created: str
@@ -73,7 +72,11 @@ def _history(of_case: Sequence[Entry], family: int) -> History | None:
     by_fom: dict[Fom, list[Step]] = {}
     entry = update.NOTHING
     for indexed in of_case:
-        for fom, step in _steps(indexed, entry, family):
+        values = {fom: statistics.median(launches) for fom, launches in update.launches_of(indexed).items()}
+        now = update.limits_of(entry, family)
+        refused, _ = now.worse(values) if entry.references else ((), 0.0)
+        for fom, value in values.items():
+            step = Step(str(indexed.own["created"]), value, now.of.get(fom), fom in refused)
             by_fom.setdefault(fom, []).append(step)
         entry, _ = update.after_record(entry, indexed, family, accept=False)
     setting = of_case[-1].setting
@@ -90,15 +93,6 @@ def _excess(history: History) -> float:
     """Return the largest logarithm of how many times worse than its limit a step is."""
     limited = [(step.value / step.limit.worst, step.limit.sign) for step in history.steps if step.limit]
     return max(sign * math.log(ratio) for ratio, sign in limited)
-
-
-def _steps(indexed: Entry, before: references.Entry, family: int) -> Iterator[tuple[Fom, Step]]:
-    values = {fom: statistics.median(launches) for fom, launches in update.launches_of(indexed).items()}
-    now = update.limits_of(before, family)
-    refused, _ = now.worse(values) if before.references else ((), 0.0)
-    for fom, value in values.items():
-        created = str(indexed.own["created"])
-        yield fom, Step(created=created, value=value, limit=now.of.get(fom), is_refused=fom in refused)
 
 
 def _drawing(history: History, number: int) -> Drawing:

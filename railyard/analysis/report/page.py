@@ -19,7 +19,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from railyard.analysis.cases import cases, comparison, marked, modelled, published, spread, tables
+from railyard.analysis.cases import cases, comparison, modelled, published, spread, tables
 from railyard.analysis.cases.cases import Case, Tally
 from railyard.analysis.cases.comparison import Statement
 from railyard.analysis.cases.curves import Panel
@@ -187,24 +187,35 @@ def draw(judged: JudgedCase) -> DrawnCase:
 def findings(drawn: DrawnCase) -> list[Statement]:
     """Return what the page states about a case that is not a comparison: its own figures, and the curves."""
     own = [Statement(drawing.title, drawing.statement, "own") for drawing in drawn.own if drawing.statement]
-    return [*own, *marked.statements(drawn.case, drawn.stated), *_curve_statements(drawn.panels)]
+    over = [panel for panel in drawn.panels if panel.axis == "hops"] or drawn.panels  # if there is none, over sizes
+    curves = [
+        Statement(", ".join(filter(None, [panel.subject, panel.title])), general.ends(panel), "curve") for panel in over
+    ]
+    return [*own, *comparison.of_marked(drawn.case, drawn.stated), *curves]
 
 
 def cells(drawn: Sequence[DrawnCase], shown: Sequence[Case]) -> list[Cell]:
     """Return how many times as fast each combination of each case is as its baseline, in the case's first figure."""
-    first = [(number, one.case, general.by_fom(one.stated)[:1]) for number, one in enumerate(drawn, 1)]
     return [
         cell
-        for number, case, families in first
-        for members in families
-        for cell in effects.cells(number, heading(case, shown), members)
+        for number, one in enumerate(drawn, 1)
+        for members in general.by_fom(one.stated)[:1]
+        for cell in effects.cells(number, heading(one.case, shown), members)
     ]
 
 
 def view(drawn: DrawnCase, number: int, images: Sequence[Markup], shown: Sequence[Case] = ()) -> dict[str, Any]:
     """Return what the template shows of a case, by name; `number` from 1 of those shown, `images` are its drawings."""
-    case, comparisons = drawn.case, drawn.comparisons
-    request, system = case.first.case, case.first.system
+    case, request, system = drawn.case, drawn.case.first.case, drawn.case.first.system
+    sections = [
+        (f"{capital(comparison.title(member))}, {member.fom.heading}", tables.rows(member))
+        for member in drawn.comparisons
+    ]
+    has_notes = any(row.note for _, rows in sections for row in rows)
+    commands: dict[str, str] = {}
+    for _, launch in cases.launches(case):
+        if launch.command:
+            commands.setdefault(case.name(cases.combination_of(launch)), launch.command)
     return {
         "number": number,
         "anchor": f"case-{number}",
@@ -219,14 +230,16 @@ def view(drawn: DrawnCase, number: int, images: Sequence[Markup], shown: Sequenc
         "findings": findings(drawn),
         "statements": comparison.statements(drawn.stated),
         "figures": list(zip(drawn.drawings, images, strict=True)),
-        "table": _table(case, comparisons) if comparisons else None,
+        "table": {"caption": "Median over launches", "head": case.head, "sections": sections, "has_notes": has_notes}
+        if sections
+        else None,
         "spread": [*spread.tables(case), *spread.outliers(case)],
         "troubles": [(record.id, launch) for record, launch in cases.launches(case) if not launch.is_result],
         "reasons": [
             (record.id, str(record.status), record.reason) for record in case.records if record.status is not Status.OK
         ],
         "unmeasured": _unmeasured(case),
-        "commands": _commands(case),
+        "commands": list(commands.items()),
         "records": case.records,
         "provenance": [
             (name, known_text(value))
@@ -236,22 +249,6 @@ def view(drawn: DrawnCase, number: int, images: Sequence[Markup], shown: Sequenc
     }
 
 
-def _curve_statements(panels: Sequence[Panel]) -> list[Statement]:
-    """Return a sentence for each curve over hops, or if there is none, over message sizes."""
-    over = [panel for panel in panels if panel.axis == "hops"] or panels
-    return [
-        Statement(", ".join(filter(None, [panel.subject, panel.title])), general.ends(panel), "curve") for panel in over
-    ]
-
-
-def _table(case: Case, comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    sections = [
-        (f"{capital(comparison.title(member))}, {member.fom.heading}", tables.rows(member)) for member in comparisons
-    ]
-    has_notes = any(row.note for _, rows in sections for row in rows)
-    return {"caption": "Median over launches", "head": case.head, "sections": sections, "has_notes": has_notes}
-
-
 def _unmeasured(case: Case) -> list[tuple[str, int]]:
     """Return what has no value for one reason, the points of a figure in one text, and in how many launches."""
     points: dict[tuple[str, str], Counter[str]] = {}
@@ -259,20 +256,9 @@ def _unmeasured(case: Case) -> list[tuple[str, int]]:
         for point in launch.not_measured:
             labels = comparison.label_text(cases.frozen_labels(point.labels))
             points.setdefault((point.fom.stem, point.reason), Counter())[labels] += 1
-    return [
-        (f"{stem} {_ends(list(of_reason))}: {reason}", max(of_reason.values()))
-        for (stem, reason), of_reason in points.items()
-    ]
-
-
-def _ends(labels: Sequence[str]) -> str:
-    """Return one point's labels, or the first and the last of several."""
-    return labels[0] if len(labels) == 1 else f"at {len(labels)} points, {labels[0]} to {labels[-1]}"
-
-
-def _commands(case: Case) -> list[tuple[str, str]]:
-    first: dict[str, str] = {}
-    for _, launch in cases.launches(case):
-        if launch.command:
-            first.setdefault(case.name(cases.combination_of(launch)), launch.command)
-    return list(first.items())
+    rows = []
+    for (stem, reason), of_reason in points.items():
+        texts = list(of_reason)
+        where = texts[0] if len(texts) == 1 else f"at {len(texts)} points, {texts[0]} to {texts[-1]}"
+        rows.append((f"{stem} {where}: {reason}", max(of_reason.values())))
+    return rows

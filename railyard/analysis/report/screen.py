@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from railyard.analysis.cases import cases, comparison, marked
+from railyard.analysis.cases import cases, comparison
 from railyard.analysis.cases.cases import Case, Tally
 from railyard.analysis.cases.comparison import Statement
 from railyard.analysis.cases.titles import ORIGIN_NOTES, title
@@ -36,7 +36,7 @@ def lines(judged: Judged, written: Sequence[str]) -> list[str]:
     chance = [f"  {judged.by_chance}"] if judged.by_chance else []
     tail = [*chance, "", "Files", *(f"  {path}" for path in written)] if written else chance
     room = HEIGHT - len(evidence) - len(tail) - 5
-    answers = _first([_statement_lines(text) for text in answer.sentences(judged)], room // 3)
+    answers = _first([_answer(text) for text in answer.sentences(judged)], room // 3)
     head = ["Answer", *itertools.chain(*answers)] if answers else []
     drawn = [page.draw(one) for one in judged.cases]
     cells = page.cells(drawn, judged.grouped)
@@ -45,7 +45,8 @@ def lines(judged: Judged, written: Sequence[str]) -> list[str]:
     marks = _marks([one for number, one in enumerate(drawn, 1) if number in compared])
     others = [one for number, one in enumerate(drawn, 1) if number not in compared]
     findings = _findings(others, room - len(head) - len(effects) - len(marks))
-    return [*map(_cut, [*head, *evidence[not head :], *effects, *marks, *findings]), *tail]
+    shown = [*head, *evidence[not head :], *effects, *marks, *findings]
+    return [*(line if len(line) <= WIDTH else f"{line[: WIDTH - 3]}..." for line in shown), *tail]
 
 
 def _evidence(grouped: Sequence[Case]) -> list[str]:
@@ -72,20 +73,22 @@ def _effects(cells: Sequence[Cell], room: int) -> list[str]:
 
 def _marks(drawn: Sequence[page.DrawnCase]) -> list[str]:
     """Return the launches that an event explains, of the cases that compare something, as far as there is room."""
-    blocks = [
-        _wrapped(f"{one.title}: {one.text}") for case in drawn for one in marked.statements(case.case, case.stated)
-    ]
-    shown = _first(blocks, _MARK_LINES)
-    more = [f"{_INDENT}{len(blocks) - len(shown)} more: see the page"] if len(shown) < len(blocks) else []
-    return ["", "Marked", *itertools.chain(*shown), *more] if blocks else []
+    stated = (one for case in drawn for one in comparison.of_marked(case.case, case.stated))
+    blocks = [_wrapped(f"{one.title}: {one.text}") for one in stated]
+    return _titled("Marked", blocks, _MARK_LINES, lambda count: f"{_INDENT}{count} more")
 
 
 def _findings(drawn: Sequence[page.DrawnCase], room: int) -> list[str]:
     """Return statements on the cases that compare nothing, as `room` lines hold, and the number of cases left out."""
     blocks = [_case_lines(one.case, next(iter(page.findings(one)), None)) for one in drawn]
+    return _titled("Found", blocks, room, lambda count: f"  {counted(count, 'more case')}")
+
+
+def _titled(title: str, blocks: Sequence[list[str]], room: int, more: Callable[[int], str]) -> list[str]:
+    """Return the blocks that fit into `room` lines below a title, and a line with the number of the others."""
     shown = _first(blocks, room)
-    more = [f"  {counted(len(blocks) - len(shown), 'more case')}: see the page"] if len(blocks) > len(shown) else []
-    return ["", "Found", *(line for block in [*shown, more] for line in block)] if blocks else []
+    rest = [f"{more(len(blocks) - len(shown))}: see the page"] if len(shown) < len(blocks) else []
+    return ["", title, *itertools.chain(*shown), *rest] if blocks else []
 
 
 def _first(blocks: Sequence[list[str]], room: int) -> list[list[str]]:
@@ -121,7 +124,7 @@ def _values(case: Case) -> str:
     return f"{fom.stem.capitalize()}: {span}, {counted(len(values), 'value')}{more}."
 
 
-def _statement_lines(text: str) -> list[str]:
+def _answer(text: str) -> list[str]:
     first, *rest = textwrap.wrap(text, WIDTH - 2, max_lines=_ANSWER_LINES, placeholder=" ...", subsequent_indent="  ")
     return [f"  {first}", *(f"  {line}" for line in rest)]
 
@@ -130,8 +133,3 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(
         text, WIDTH, max_lines=_LINES, placeholder=" ...", initial_indent=_INDENT, subsequent_indent=_INDENT
     )
-
-
-def _cut(line: str) -> str:
-    """Return a line of at most `WIDTH` columns."""
-    return line if len(line) <= WIDTH else f"{line[: WIDTH - 3]}..."

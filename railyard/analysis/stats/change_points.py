@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from railyard.analysis.stats.contrast import LEAST_SHARE, MOST_CORRELATION, of_serial_mean
 from railyard.analysis.stats.samples import OF_A_NORMAL
 
 #: The share of series without any change in which one is found.
@@ -30,12 +31,9 @@ FEWEST = 3
 NEWEST = 3
 _FEWEST_BEFORE = 4
 _NEWEST_ALPHA = 0.002
-#: The least share of the variance that is taken to be left about the mean of correlated values.
-_LEAST_SHARE = 0.2
-#: The standard errors from an autocorrelation to its upper limit, and the largest limit that is used. With 2.0 up to
-#: 2.6 % of 20 records with a correlation of 0.6 change; with 2.5 a step of 5 % is found in 47 % and not 61 %.
+#: The standard errors from an autocorrelation to its upper limit. With 2.0 up to 2.6 % of 20 records with a correlation
+#: of 0.6 change; with 2.5 a step of 5 % is found in 47 % and not 61 %.
 _UPPER = 2.25
-_MOST_CORRELATION = 0.97
 #: The share of a value below which a difference is one of rounding.
 _ROUNDING = 1e-12
 #: Where a value is drawn in to, in standard deviations about the median.
@@ -64,26 +62,20 @@ def changes(values: Sequence[float], alpha: float = ALPHA) -> list[Change]:
     series = np.asarray(values, dtype=float)
     ends = _ends(series, 0, alpha, np.random.default_rng(_SEED))
     inside = [Change(position=end, p_value=ends[end]) for end in sorted(ends)]
-    since = inside[-1].position if inside else 0
-    newest = _newest(series[since:])
-    return [*inside, Change(position=since + newest.position, p_value=newest.p_value)] if newest else inside
-
-
-def _newest(values: Array) -> Change | None:
-    """Return the change before the newest 1 to `NEWEST` values that lie outside the prediction interval of the rest.
-
-    The interval is Student's, with the variances of means of AR(1) values, and counts the sizes tried (Bonferroni).
-    """
-    if values.size < 2 * FEWEST:
-        return None
-    sizes = range(1, min(NEWEST, values.size - _FEWEST_BEFORE) + 1)
-    log_p, size = min((_log_p(values, size), size) for size in sizes)
-    p_value = min(1.0, NEWEST * math.exp(log_p))
-    return Change(position=values.size - size, p_value=p_value) if p_value <= _NEWEST_ALPHA else None
+    newest = series[inside[-1].position if inside else 0 :]
+    if newest.size < 2 * FEWEST:
+        return inside
+    sizes = range(1, min(NEWEST, newest.size - _FEWEST_BEFORE) + 1)
+    log_p, size = min((_log_p(newest, size), size) for size in sizes)
+    p_value = min(1.0, NEWEST * math.exp(log_p))  # counts the sizes tried (Bonferroni)
+    return [*inside, Change(position=series.size - size, p_value=p_value)] if p_value <= _NEWEST_ALPHA else inside
 
 
 def _log_p(values: Array, size: int) -> float:
-    """Return the logarithm of the p-value of the mean of the last `size` values, predicted from those before them."""
+    """Return the logarithm of the p-value of the mean of the last `size` values, predicted from those before them.
+
+    The prediction interval is Student's, with the variances of means of AR(1) values.
+    """
     before, newest = values[:-size], values[-size:]
     residual = before - before.mean()
     distance = abs(float(newest.mean() - before.mean()))
@@ -93,18 +85,12 @@ def _log_p(values: Array, size: int) -> float:
         return -math.inf
     squares = float(residual @ residual)
     correlation = _correlation(residual, parts=1)
-    of_before, of_newest = (_variance_of_mean(n, correlation) for n in (before.size, size))
-    variance = squares / before.size / max(_LEAST_SHARE, 1 - of_before)
+    of_before, of_newest = (of_serial_mean(n, correlation) / n for n in (before.size, size))
+    variance = squares / before.size / max(LEAST_SHARE, 1 - of_before)
     statistic = distance / math.sqrt(variance * (of_newest + of_before))
     import scipy.special  # imported here: `railyard compare` does not need it
 
     return math.log(2) + float(np.log(scipy.special.stdtr(before.size - 2, -statistic)))
-
-
-def _variance_of_mean(n: int, correlation: float) -> float:
-    """Return the variance of the mean of n AR(1) values of variance 1."""
-    lags = np.arange(1, n)
-    return float((1 + 2 * ((1 - lags / n) * correlation**lags).sum()) / n)
 
 
 def _correlation(residual: Array, parts: int) -> float:
@@ -113,7 +99,7 @@ def _correlation(residual: Array, parts: int) -> float:
     The bias is that of Marriott and Pope (Biometrika 41, 1954), once for each part; not below 0.
     """
     raw = float(residual[1:] @ residual[:-1] / (residual @ residual))
-    return min(max(raw + parts * (1 + 3 * max(raw, 0.0)) / residual.size, 0.0), _MOST_CORRELATION)
+    return min(max(raw + parts * (1 + 3 * max(raw, 0.0)) / residual.size, 0.0), MOST_CORRELATION)
 
 
 def _ends(values: Array, since: int, alpha: float, chance: np.random.Generator) -> dict[int, float]:
@@ -121,14 +107,17 @@ def _ends(values: Array, since: int, alpha: float, chance: np.random.Generator) 
     if values.size < 2 * FEWEST or np.ptp(values) <= _ROUNDING * np.abs(values).max():
         return {}
     scores = _scores(values)
-    starts, stops = _stretches(_candidates(values.size), values.size)
+    n, ends = values.size, np.arange(values.size + 1)
+    if n > _MOST_ENDS:
+        ends = np.unique(np.linspace(0, n, _MOST_ENDS + 1).round().astype(np.int64))
+    starts, stops = _stretches(ends, n)
     distances = _distances(scores[None, :], starts, stops)[0]
     best = int(np.argmax(distances))
     p_value = _p_value(scores, starts, stops, best=best, chance=chance)
     if p_value > alpha:
         return {}
     start, stop = _refined(scores, int(starts[best]), int(stops[best]))
-    edges = [0, *(end for end in (start, stop) if 0 < end < values.size), values.size]
+    edges = [0, *(end for end in (start, stop) if 0 < end < n), n]
     by_end = {since + end: p_value for end in edges[1:-1]}
     for first, last in itertools.pairwise(edges):
         by_end |= _ends(values[first:last], since + first, alpha, chance)
@@ -144,12 +133,6 @@ def _scores(values: Array) -> Array:
 
         return np.asarray(scipy.stats.rankdata(values), dtype=float)
     return np.clip(values, middle - _MOST_DEVIATIONS * deviation, middle + _MOST_DEVIATIONS * deviation)
-
-
-def _candidates(n: int) -> Places:
-    if n <= _MOST_ENDS:
-        return np.arange(n + 1)
-    return np.unique(np.linspace(0, n, _MOST_ENDS + 1).round().astype(np.int64))
 
 
 def _stretches(ends: Places, n: int) -> tuple[Places, Places]:
@@ -201,7 +184,7 @@ def _noise(scores: Array, start: int, stop: int) -> tuple[Array, float]:
     parts = 2 if start == 0 or stop == scores.size else 3
     estimate = _correlation(residual, parts)
     limit = estimate + _UPPER * math.sqrt((1 - estimate**2) / scores.size)
-    correlation = min(limit, _MOST_CORRELATION)
+    correlation = min(limit, MOST_CORRELATION)
     first = residual[:1] * math.sqrt(1 - correlation**2)
     return np.concatenate((first, residual[1:] - correlation * residual[:-1])), correlation
 

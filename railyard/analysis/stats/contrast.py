@@ -30,12 +30,12 @@ FEWEST = 4
 #: An autocorrelation of jobs counts from this many standard errors and jobs of all sides on. Fewer jobs show none: with
 #: a correlation of 0.7 equal sides have a winner in 35 % of cases with 5 jobs per side, in 7 % with 30.
 _LEAST_CORRELATION, _LEAST_SERIAL = 1.5, 20
-_MOST_CORRELATION = 0.97
+MOST_CORRELATION = 0.97
 #: How far Welch's degrees of freedom are trusted, which are too many if the smaller side varies little by chance: with
 #: 20 and 4 values a test at 1 % would reject 1.9 %, and one at 0.1 % up to 0.6 %. Equal sides are trusted most.
 _LEAST_TRUST, _MOST_TRUST = 0.4, 0.9
 #: The least share of the variance that is assumed to remain about the mean of correlated values.
-_LEAST_SHARE = 0.2
+LEAST_SHARE = 0.2
 
 #: The weight of a side in a sum, and the logarithm of each of its units; the units of jobs are in order of time.
 Weighted = tuple[float, Mapping[str, float]]
@@ -60,7 +60,11 @@ class Estimate:
         distance = min(abs(self.value), abs(self.median)) - self.slack
         if distance <= 0 or self.value * self.median < 0:
             return 1.0
-        return 0.0 if self.error == 0 else 2 * _student(-distance / self.error, self.freedom)
+        if self.error == 0:
+            return 0.0
+        import scipy.special  # imported here: not needed by commands without sides
+
+        return 2 * float(scipy.special.stdtr(self.freedom, -distance / self.error))
 
     def interval(self, level: float = ALPHA) -> tuple[float, float] | None:
         """Return the interval that excludes 0 if `p_value` is below `level`; None if nothing varies."""
@@ -163,20 +167,20 @@ def of_variances(value: float, variances: Sequence[tuple[float, int]], *, share:
     The degrees of freedom of the whole are those of Welch and Satterthwaite, drawn in to the fewest of a part, and
     divided by `share`.
     """
-    variance = math.fsum(one for one, _ in variances)
+    variance, degrees = math.fsum(one for one, _ in variances), [freedom for _, freedom in variances]
     if variance == 0:
         return Estimate(value=value, error=0.0, freedom=1.0, median=value)
-    by_welch = 1 / math.fsum((one / variance) ** 2 / degrees for one, degrees in variances)
-    fewest, most = min(degrees for _, degrees in variances), max(degrees for _, degrees in variances)
+    by_welch = 1 / math.fsum((one / variance) ** 2 / freedom for one, freedom in variances)
+    fewest, most = min(degrees), max(degrees)
     trust = _LEAST_TRUST + (_MOST_TRUST - _LEAST_TRUST) * 2 * fewest / (fewest + most)
     freedom = 1 / (trust / by_welch + (1 - trust) / max(fewest, fewest * len(variances) / 2))
     return Estimate(value=value, error=math.sqrt(variance), freedom=max(1.0, freedom / share), median=value)
 
 
-def interval(sides: Iterable[Weighted], level: float = ALPHA) -> tuple[float, float] | None:
-    """Return the interval of a weighted sum of means of jobs; None for too few, or if nothing varies."""
+def interval(sides: Iterable[Weighted]) -> tuple[float, float] | None:
+    """Return the 95 % interval of a weighted sum of means of jobs; None for too few, or if nothing varies."""
     one = estimate(sides)
-    return one.interval(level) if one else None
+    return one.interval() if one else None
 
 
 def mean(units: Mapping[str, float]) -> float:
@@ -232,22 +236,21 @@ def _correlation(clusters: Sequence[Sequence[float]]) -> float:
     )
     raw = math.fsum(products) / n
     corrected = raw + len(varying) * (1 + 3 * max(raw, 0.0)) / n
-    return min(corrected, _MOST_CORRELATION) if corrected > _LEAST_CORRELATION / math.sqrt(n) else 0.0
+    return min(corrected, MOST_CORRELATION) if corrected > _LEAST_CORRELATION / math.sqrt(n) else 0.0
 
 
 def _inflation(n: int, correlation: float) -> float:
     """Return the variance of a mean of n AR(1) values over the estimate that takes them for independent."""
     if correlation == 0:
         return 1.0
+    of_mean = of_serial_mean(n, correlation)
+    return of_mean / max(LEAST_SHARE, 1 - (of_mean - 1) / (n - 1))
+
+
+def of_serial_mean(n: int, correlation: float) -> float:
+    """Return the variance of the mean of n AR(1) values over that of the mean of n independent ones."""
     lags = np.arange(1, n)
-    of_mean = float(1 + 2 * ((1 - lags / n) * correlation**lags).sum())
-    return of_mean / max(_LEAST_SHARE, 1 - (of_mean - 1) / (n - 1))
-
-
-def _student(t: float, freedom: float) -> float:
-    import scipy.special  # imported here: not needed by commands without sides
-
-    return float(scipy.special.stdtr(freedom, t))
+    return float(1 + 2 * ((1 - lags / n) * correlation**lags).sum())
 
 
 def quantile(share: float, freedom: float) -> float:

@@ -81,24 +81,25 @@ class Factor:
 
 def factors(measured: Sequence[Samples]) -> list[list[Factor]]:
     """Return the factors of several loads or series, each by every statistic; all tests are one family."""
-    wanted = [(samples, statistic) for samples in measured for statistic in Statistic]
-    estimates = [estimate(samples, statistic) for samples, statistic in wanted]
-    tests = iter(contrast.decide([one for one in estimates if one is not None]))
-    computed = [
-        _factor(samples, statistic, next(tests) if one is not None else None)
-        for (samples, statistic), one in zip(wanted, estimates, strict=True)
+    estimates = [[estimate(samples, statistic) for statistic in Statistic] for samples in measured]
+    tests = iter(contrast.decide([one for of_samples in estimates for one in of_samples if one is not None]))
+    return [
+        [
+            _factor(samples, statistic, next(tests) if one is not None else None)
+            for statistic, one in zip(Statistic, of_samples, strict=True)
+        ]
+        for samples, of_samples in zip(measured, estimates, strict=True)
     ]
-    return [computed[at : at + len(Statistic)] for at in range(0, len(computed), len(Statistic))]
 
 
 def _factor(measured: Samples, statistic: Statistic, test: Test | None) -> Factor:
     has_samples = min(_counts(measured)) >= LEAST_SAMPLES[statistic]
-    bounds = test and test.interval
+    low, high = (math.exp(bound) for bound in bounds) if (bounds := test and test.interval) else (None, None)
     return Factor(
         statistic=statistic,
         value=_value(measured, statistic) if has_samples else None,
-        low=math.exp(bounds[0]) if bounds else None,
-        high=math.exp(bounds[1]) if bounds else None,
+        low=low,
+        high=high,
         p_holm=test.p_holm if test else None,
         finding=verdicts.of_test(test, Better.LOWER, measured.noise_percent),
         launches=(len(measured.alone), len(measured.loaded)),
@@ -133,14 +134,12 @@ def estimate(measured: Samples, statistic: Statistic) -> Estimate | None:
     factor = _value(measured, statistic)
     if not factor or min(_counts(measured)) < LEAST_SAMPLES[statistic]:
         return None
-    sides = [
-        (_variance(launches, statistic, measured.better), len(launches) - 1)
+    variances = [
+        (variance, len(launches) - 1)
         for launches in (measured.alone, measured.loaded)
+        if (variance := _variance(launches, statistic, measured.better)) is not None
     ]
-    variances = [(variance, degrees) for variance, degrees in sides if variance is not None]
-    if len(variances) < len(sides):
-        return None
-    return contrast.of_variances(math.log(factor), variances)
+    return contrast.of_variances(math.log(factor), variances) if len(variances) == 2 else None
 
 
 def _variance(launches: Launches, statistic: Statistic, better: Better) -> float | None:

@@ -73,16 +73,15 @@ def _interpolation(n: int) -> tuple[int, float]:
 
     The interval from rank r to n + 1 - r covers the median with at least `CONFIDENCE`, that from r + 1 with less.
     """
+
+    def heads(k: int) -> float:  # the probability of k heads of n coins
+        return math.exp(math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2))
+
     missed, rank = 2 * 0.5**n, 1
-    while (more := missed + 2 * _binomial(n, rank)) <= 1 - CONFIDENCE:
+    while (more := missed + 2 * heads(rank)) <= 1 - CONFIDENCE:
         missed, rank = more, rank + 1
     share = (1 - CONFIDENCE - missed) / (more - missed)
     return rank, (n - rank) * share / (rank + (n - 2 * rank) * share)
-
-
-def _binomial(n: int, k: int) -> float:
-    """Return the probability of k heads of n coins."""
-    return math.exp(math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2))
 
 
 def summarise(values: Sequence[float], noise_percent: float = 0.0, of_jobs: Sequence[str] = ()) -> Summary:
@@ -121,9 +120,10 @@ def spread_percent(values: Sequence[float]) -> float | None:
     return 100 * math.sqrt(variance) / abs(mean)
 
 
-def percentiles(values: Sequence[float], wanted: Sequence[float] = (5, 50, 95)) -> list[float]:
-    """Return percentiles of repeats by linear interpolation between order statistics; values must not be empty."""
-    return [float(value) for value in np.percentile(np.asarray(values, dtype=float), list(wanted))]
+def percentiles(values: Sequence[float]) -> tuple[float, float]:
+    """Return the 5th and 95th percentile by linear interpolation between order statistics; there must be a value."""
+    low, high = np.percentile(np.asarray(values, dtype=float), [5, 95])
+    return float(low), float(high)
 
 
 def change_percent(value: float, baseline: float) -> float | None:

@@ -20,6 +20,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -116,9 +117,7 @@ def of_groups(groups: Mapping[str, Values], *, is_counted: bool = False) -> dict
     if len(groups) > 1 and not 0 < len(shared) < FEWEST:
         return {name: _by_job(group, slacks[name], is_ratio) for name, group in groups.items()}
     levels = _levels(groups, is_ratio) if len(shared) > 1 else {}
-    return {
-        name: _by_launch(name, group, levels, slack=slacks[name], is_ratio=is_ratio) for name, group in groups.items()
-    }
+    return {name: _by_launch(name, group, levels, slacks[name], is_ratio=is_ratio) for name, group in groups.items()}
 
 
 def _of_jobs(group: Values, jobs: set[str]) -> Values:
@@ -139,20 +138,21 @@ def _by_job(group: Values, slack: float, is_ratio: bool) -> Sample:
     )
 
 
-def _by_launch(name: str, group: Values, levels: Mapping[str, float], *, slack: float, is_ratio: bool) -> Sample:
+def _by_launch(name: str, group: Values, levels: Mapping[str, float], slack: float, *, is_ratio: bool) -> Sample:
     jobs = group.jobs or [""] * len(group.values)
     logs = [_unit(value, is_ratio) - levels.get(job, 0.0) for job, value in zip(jobs, group.values, strict=True)]
     middle, lost = math.fsum(logs) / len(logs), max(0, len(levels) - 1)
     # The levels are estimated from these launches, so the residuals vary too little; `wider` corrects that.
     wider = math.sqrt((len(logs) - 1) / (len(logs) - 1 - lost / 2)) if len(logs) > 1 + lost / 2 else 1.0
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     units = {}
     for job, value in zip(jobs, logs, strict=True):
-        counts[job] = counts.get(job, -1) + 1
         units[f"{name}/{job}/{counts[job]}"] = middle + wider * (value - middle)
-    return Sample(
-        values=group.values, of_jobs=jobs, units=units, by_job=False, is_ratio=is_ratio, far=_far(units), slack=slack
-    )
+        counts[job] += 1
+    median = statistics.median(units.values())
+    reach = FAR * OF_A_NORMAL * statistics.median(abs(value - median) for value in units.values())
+    far = frozenset(unit for unit, value in units.items() if abs(value - median) > reach > 0)
+    return Sample(values=group.values, of_jobs=jobs, units=units, by_job=False, is_ratio=is_ratio, far=far, slack=slack)
 
 
 def _levels(groups: Mapping[str, Values], is_ratio: bool) -> dict[str, float]:
@@ -169,13 +169,6 @@ def _levels(groups: Mapping[str, Values], is_ratio: bool) -> dict[str, float]:
 
 def _unit(value: float, is_ratio: bool) -> float:
     return math.log(value) if is_ratio else value
-
-
-def _far(units: Mapping[str, float]) -> frozenset[str]:
-    """Return the units that are further from the median than noise is."""
-    middle = statistics.median(units.values())
-    deviation = OF_A_NORMAL * statistics.median(abs(value - middle) for value in units.values())
-    return frozenset(unit for unit, value in units.items() if abs(value - middle) > FAR * deviation > 0)
 
 
 def clock_step(groups: Sequence[Sequence[float]]) -> float:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from railyard.analysis.stats import contrast, samples, verdicts
-from railyard.analysis.stats.contrast import Test
+from railyard.analysis.stats.contrast import Estimate, Test
 from railyard.analysis.stats.samples import Sample
 from railyard.analysis.stats.verdicts import Finding
 from railyard.records.units import Better, Fom
@@ -65,20 +65,18 @@ def scores(ratios: Mapping[Key, Iterable[Ratio]]) -> dict[Key, Score | None]:
     There is no interval with fewer than `contrast.FEWEST` units on either side of any case.
     """
     chosen = {key: _headline(of_side) for key, of_side in ratios.items()}
-    several = {key: of_side for key, of_side in chosen.items() if len(_all(of_side)) > 1 or _is_exact(of_side)}
-    estimates = {
-        key: contrast.of_variances(_value(of_side), []) if _is_exact(of_side) else samples.weighted(_rows(of_side))
-        for key, of_side in several.items()
-    }
-    tested = {key: estimate for key, estimate in estimates.items() if estimate is not None}
     looked = max((ratio.looked for of_side in chosen.values() for ratio in _all(of_side)), default=1.0)
-    tests: dict[Key, Test | None] = dict(
-        zip(tested, contrast.decide(list(tested.values()), looked=looked), strict=True)
-    )
+    estimates: dict[Key, Estimate] = {}
+    tests: dict[Key, Test | None] = {}
     for key, of_side in chosen.items():
-        if of_side and key not in several:  # the row's own test, turned so that above 0 is better
-            (ratio,) = _all(of_side)
-            tests[key] = ratio.test and ratio.test.times(_sign(ratio))
+        members = _all(of_side)
+        if _is_exact(of_side):
+            estimates[key] = contrast.of_variances(_value(of_side), [])
+        elif len(members) > 1 and (estimate := samples.weighted(_rows(of_side))):
+            estimates[key] = estimate
+        elif len(members) == 1:  # the row's own test, turned so that above 0 is better
+            tests[key] = members[0].test and members[0].test.times(_sign(members[0]))
+    tests |= zip(estimates, contrast.decide(list(estimates.values()), looked=looked), strict=True)
     return {key: _score(of_side, tests.get(key)) if of_side else None for key, of_side in chosen.items()}
 
 

@@ -70,14 +70,11 @@ def of_test(test: Test | None, better: Better, noise_percent: float = 0.0, *, is
         return Finding.UNRANKED
     if test is None:
         return Finding.TOO_FEW
-    if not test.is_significant or is_noise(test, noise_percent, is_ratio=is_ratio):
+    change = test.estimate.value
+    is_noise = is_ratio and -100 * math.expm1(-abs(change)) <= noise_percent  # a share of the larger side
+    if not test.is_significant or is_noise:
         return Finding.NO_DIFFERENCE
-    return Finding.BETTER if (test.estimate.value < 0) == (better is Better.LOWER) else Finding.WORSE
-
-
-def is_noise(test: Test, noise_percent: float, *, is_ratio: bool = True) -> bool:
-    """Return whether the estimate is within the noise floor, a share of the larger side."""
-    return is_ratio and -100 * math.expm1(-abs(test.estimate.value)) <= noise_percent
+    return Finding.BETTER if (change < 0) == (better is Better.LOWER) else Finding.WORSE
 
 
 def exactly(ours: Summary, theirs: Summary, better: Better) -> Finding:

@@ -51,8 +51,10 @@ def _decade(value: float) -> int:
     return math.floor(math.log10(value))
 
 
-def percent(value: float, *, signed: bool = True) -> str:
-    """Return `-8.5 %` with a real minus sign; two digits below 1 %, so that a small change is not a zero."""
+def percent(value: float | None, *, signed: bool = True) -> str:
+    """Return `-8.5 %` with a real minus sign, a dash for None; two digits below 1 %: a small change is no zero."""
+    if value is None:
+        return NOTHING
     decimals = 2 if abs(value) < 1 else 1
     value = round(value, decimals) + 0.0  # + 0.0: no "-0.00"
     return f"{value:{'+' if signed else ''}.{decimals}f} %".replace("-", MINUS)

@@ -53,25 +53,19 @@ def parse(text: str, left: str, source: str) -> Reading:
     ]
     names = [[row[0] for row in rows] for rows in tables.values()]
     if not names[0] or any(others != names[0] for others in names):
-        raise UnreadableError(
-            source, "tables", f"{names} are not the same tests; the output ends with {output.last_line()!r}"
-        )
+        ends = f"the output ends with {output.last_line()!r}"
+        raise UnreadableError(source, "tables", f"{names} are not the same tests; {ends}")
+    nodes = {"victim_nodes": victims, "congestor_nodes": congestors}
     fault = _wrong_factor(tables)
-    return Reading(
-        program="GPCNeT",
-        version=version,
-        ranks=ranks,
-        series=series,
-        fault=fault,
-        parameters={"victim_nodes": victims, "congestor_nodes": congestors},
-    )
+    return Reading(program="GPCNeT", version=version, ranks=ranks, series=series, fault=fault, parameters=nodes)
 
 
 def _rows(text: str, wanted: str) -> Iterator[Row]:
     """Return the victims' rows of one kind of table: the cells; the first row of each table has the heads."""
     table, heads = "", list[str]()
     for line in text.split("\n")[:-1]:
-        if (name := _heading(line)) is not None:
+        words = re.sub(r"\s+", " ", line.strip("| \r"))
+        if (name := next((name for heading, name in TABLES.items() if words.startswith(heading)), None)) is not None:
             table, heads = name, []
         elif line.startswith("|") and table == wanted:
             cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
@@ -83,11 +77,6 @@ def _rows(text: str, wanted: str) -> Iterator[Row]:
                 values = [cell for head, cell in zip(heads, cells, strict=True) if head in COLUMNS]
                 if len(values) == len(COLUMNS):
                     yield [cells[0], *values, cells[-1]]
-
-
-def _heading(line: str) -> str | None:
-    words = re.sub(r"\s+", " ", line.strip("| \r"))
-    return next((name for heading, name in TABLES.items() if words.startswith(heading)), None)
 
 
 def _wrong_factor(tables: Mapping[str, Sequence[Row]]) -> str:

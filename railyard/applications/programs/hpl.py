@@ -34,7 +34,11 @@ def parse(text: str, left: str, source: str) -> Reading:
     fault = f"HPL: {failed} of {tests} tests failed, {skipped} were skipped, {len(rows)} are in the table"
     if not wrong:
         fault = "" if len(passed) >= tests else "HPL: a test has no residual check"
-        fault = fault or next(filter(None, map(_wrong_rate, rows)), "")
+        for row in rows:
+            order, time = float(row[2]), float(row[6])
+            operations = 2 / 3 * order**3 + 3 / 2 * order**2
+            if not fault and time > 0:
+                fault = disagreement(f"HPL: Gflops of N={row[2]}", row[7], operations / time * 1e-9, row[6])
     grids = {int(row[4]) * int(row[5]) for row in rows}
     return Reading(
         program="HPL",
@@ -43,14 +47,6 @@ def parse(text: str, left: str, source: str) -> Reading:
         series=[] if fault else _series(source, rows),
         fault=fault,
     )
-
-
-def _wrong_rate(row: re.Match[str]) -> str:
-    """Return why the rate of a test is not its operations over its time, in one line; empty if it is."""
-    order, time = float(row[2]), float(row[6])
-    operations = 2 / 3 * order**3 + 3 / 2 * order**2
-    name = f"HPL: Gflops of N={row[2]}"
-    return disagreement(name, row[7], operations / time * 1e-9, row[6]) if time > 0 else ""
 
 
 def _series(source: str, rows: Sequence[re.Match[str]]) -> list[Series]:

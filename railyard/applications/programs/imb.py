@@ -71,8 +71,15 @@ def parse(text: str, left: str, source: str) -> Reading:
     tables = _tables(output)
     if not tables:
         raise UnreadableError(source, "table", f"no row of figures; the output ends with {output.last_line()!r}")
-    megabyte, fault = _megabyte(tables)
-    fault = next(filter(None, map(_defects, tables)), "") or fault
+    # The first size of a MB that fits all rates, or else the first size and the rate that it does not fit.
+    misfits = [next(filter(None, (_misfit(table, size) for table in tables)), "") for size in MEGABYTES]
+    megabyte, fault = next(
+        (pair for pair in zip(MEGABYTES, misfits, strict=True) if not pair[1]), (MEGABYTES[0], misfits[0])
+    )
+    wrong = [(table.name, row) for table in tables for row in table.rows if _number(row.get("defects", "0")) != 0]
+    if wrong:
+        name, row = wrong[0]
+        fault = f"IMB: {name}: wrong data at {row.get('#bytes', '0')} bytes: {row['defects']} defects"
     figures = [] if fault else [one for table in tables for one in _figures(source, table, megabyte)]
     if not fault and not any(isinstance(one, Series) for one in figures):
         raise UnreadableError(source, "table", f"no figure: {tables[0].failed[0][1]}")
@@ -120,29 +127,14 @@ def _add_row(table: Table, line: str, where: str) -> None:
         return
     match = re.fullmatch(r"\s*((?:[0-9]+\s+)+)([a-z][a-z-]+\..*|[a-z]+-[a-z]+;.*)", line.rstrip())
     if match is None:
-        raise UnreadableError(
-            where, table.name, f"{len(words)} words for {len(table.heads)} columns: {line.strip()[:60]!r}"
-        )
+        why = f"{len(words)} words for {len(table.heads)} columns: {line.strip()[:60]!r}"
+        raise UnreadableError(where, table.name, why)
     table.failed.append((dict(zip(table.heads, match[1].split(), strict=False)), match[2][:MOST_CHARACTERS]))
-
-
-def _defects(table: Table) -> str:
-    wrong = next((row for row in table.rows if _number(row.get("defects", "0")) != 0), None)
-    if wrong is None:
-        return ""
-    return f"IMB: {table.name}: wrong data at {wrong.get('#bytes', '0')} bytes: {wrong['defects']} defects"
 
 
 def _number(token: str) -> float:
     """Return a printed number; NaN for another word."""
     return float(token) if re.fullmatch(NUMBER, token, re.ASCII) else float("nan")
-
-
-def _megabyte(tables: Sequence[Table]) -> tuple[float, str]:
-    """Return the bytes of the output's MB, and why neither size fits its rates, in one line; empty if one does."""
-    wrong = [next(filter(None, (_misfit(table, size) for table in tables)), "") for size in MEGABYTES]
-    best = 1 if wrong[0] and not wrong[1] else 0
-    return MEGABYTES[best], wrong[best]
 
 
 def _misfit(table: Table, megabyte: float) -> str:

@@ -11,9 +11,8 @@ edge^3 x ranks x iterations / elapsed time, because release 2.0.3 counts zones i
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
-from railyard.applications.reading import NUMBER, Number, Output, Reading, disagreement, single
+from railyard.applications.reading import NUMBER, Output, Reading, disagreement, single
 from railyard.base.errors import InputError
 from railyard.records import units
 from railyard.records.programs.third_party import LULESH_RUNS
@@ -38,53 +37,29 @@ def parse(text: str, left: str, source: str) -> Reading:
     elapsed_s = output.number("Elapsed time", rf"Elapsed time         = +{NUMBER} \(s\)")
     fom = output.number("FOM", rf"FOM                  = +{NUMBER} \(z/s\)")
     threads = output.lines(r"Num threads: (\d{1,9})")
-    mesh = edge * _cube_root(ranks, source)
+    root = round(math.cbrt(ranks))
+    if root**3 != ranks:
+        raise InputError(source, "MPI tasks", ranks, "a cube of a whole number")
+    mesh = edge * root
     complete = mesh in LULESH_RUNS and LULESH_RUNS[mesh][0] == iterations
-    fault = (
-        _asymmetry(output, ALL_MEASURES if complete else ALL_MEASURES[-1:])
-        or (_wrong_energy(mesh, energy) if complete else "")
-        or _wrong_rate(fom, elapsed_s, edge**3 * ranks * iterations)
-    )
+    measures = {name: output.number(name, rf"        {name} +=  *{NUMBER}") for name in ALL_MEASURES}
+    judged = ALL_MEASURES if complete else ALL_MEASURES[-1:]
+    fault = ""
+    if wrong := next((name for name in judged if measures[name] >= SYMMETRY_LIMIT), ""):
+        limit = f"to be below {SYMMETRY_LIMIT:g}: the blast is not symmetric"
+        fault = f"LULESH: {wrong} is {measures[wrong]:g}, {limit}"
+    elif complete and float(LULESH_RUNS[mesh][1]) != energy:
+        wanted = f"to be {LULESH_RUNS[mesh][1]} for a mesh of edge {mesh}"
+        fault = f"LULESH: final origin energy is {energy}, {wanted}"
+    elif elapsed_s:
+        zones = edge**3 * ranks * iterations
+        fault = disagreement("LULESH: FOM", fom, zones / elapsed_s / THOUSANDS, elapsed_s)
     return Reading(
         program="LULESH",
         version="2.0",
         ranks=ranks,
         series=[single(FOM, fom), single(ELAPSED, elapsed_s)],
         fault=fault,
-        parameters={
-            "edge": edge,
-            "iterations": iterations,
-            **({"threads": int(threads[0][1])} if len(threads) == 1 else {}),
-        },
+        parameters={"edge": edge, "iterations": iterations}
+        | ({"threads": int(threads[0][1])} if len(threads) == 1 else {}),
     )
-
-
-def _asymmetry(output: Output, measures: Sequence[str]) -> str:
-    """Return the first measure of symmetry that is too large, in one line; empty if none is."""
-    values = {name: output.number(name, rf"        {name} +=  *{NUMBER}") for name in ALL_MEASURES}
-    for name in measures:
-        if values[name] >= SYMMETRY_LIMIT:
-            limit = f"to be below {SYMMETRY_LIMIT:g}: the blast is not symmetric"
-            return f"LULESH: {name} is {values[name]:g}, {limit}"
-    return ""
-
-
-def _wrong_energy(mesh: int, energy: Number) -> str:
-    """Return what is wrong with the final energy of a run to the end, in one line; empty if it is right."""
-    if float(LULESH_RUNS[mesh][1]) == energy:
-        return ""
-    return f"LULESH: final origin energy is {energy}, to be {LULESH_RUNS[mesh][1]} for a mesh of edge {mesh}"
-
-
-def _wrong_rate(fom: Number, elapsed_s: Number, zones: int) -> str:
-    """Return why the rate is not that of so many zones over all iterations, in one line; empty if it is."""
-    if not elapsed_s:
-        return ""
-    return disagreement("LULESH: FOM", fom, zones / elapsed_s / THOUSANDS, elapsed_s)
-
-
-def _cube_root(ranks: int, source: str) -> int:
-    root = round(math.cbrt(ranks))
-    if root**3 != ranks:
-        raise InputError(source, "MPI tasks", ranks, "a cube of a whole number")
-    return root

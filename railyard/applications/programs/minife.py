@@ -27,7 +27,9 @@ def parse(text: str, left: str, source: str) -> Reading:
     time_s = wrote.number("Total CG Time", rf"    Total CG Time: {NUMBER}")
     operations = wrote.number("Total CG Flops", rf"    Total CG Flops: {NUMBER}")
     program = wrote.number("Total Program Time", rf"Total Program Time: {NUMBER}")
-    fault = _mismatch(output)
+    fault = "" if output.lines(MATCHES) else "miniFE: the solution was not verified: run it with verify_solution=1"
+    if wrong := output.lines(rf"max absolute error is {NUMBER}:"):
+        fault = f"miniFE: the largest error against the analytic solution is {wrong[0].group(1)}, to be at most 0.06"
     if not fault and time_s:
         fault = disagreement("miniFE: Total CG Mflops", rate, operations / time_s * 1e-6, operations, time_s)
     return Reading(
@@ -38,10 +40,3 @@ def parse(text: str, left: str, source: str) -> Reading:
         fault=fault,
         parameters={"iterations": iterations, "final_residual_norm": float(norm)},
     )
-
-
-def _mismatch(output: Output) -> str:
-    wrong = output.lines(rf"max absolute error is {NUMBER}:")
-    if wrong:
-        return f"miniFE: the largest error against the analytic solution is {wrong[0].group(1)}, to be at most 0.06"
-    return "" if output.lines(MATCHES) else "miniFE: the solution was not verified: run it with verify_solution=1"

@@ -22,7 +22,8 @@ BEYOND = (
 def parse(text: str, left: str, source: str) -> Reading:
     """Return a run's reading; raises InputError for output that is cut off or not a number."""
     output, wrote = Output(source=source, text=text), Output(source=f"{source}, results.yaml", text=left)
-    fault = _beyond(output)
+    beyond = [line for line in output.lines(BEYOND) if not float(line.group(1)) <= float(line.group(2))]
+    fault = f"MiniGhost: the error is {beyond[0].group(1)}, its tolerance {beyond[0].group(2)}" if beyond else ""
     if not fault:
         output.token("Computation within error tolerance", f"({WITHIN})")
     ranks = wrote.whole("processes", r" processes: +(\d+)")
@@ -34,12 +35,3 @@ def parse(text: str, left: str, source: str) -> Reading:
         fault = disagreement("MiniGhost: GFLOPS_Total", rate, determined, operations, time_s)
     series = [single(RATE, rate), single(TIME, time_s)]
     return Reading(program="MiniGhost", version="1.0", ranks=ranks, series=series, fault=fault)
-
-
-def _beyond(output: Output) -> str:
-    """Return the first error beyond the tolerance, in one line; empty if there is none."""
-    for line in output.lines(BEYOND):
-        error, tolerance = float(line.group(1)), float(line.group(2))
-        if not error <= tolerance:
-            return f"MiniGhost: the error is {line.group(1)}, its tolerance {line.group(2)}"
-    return ""

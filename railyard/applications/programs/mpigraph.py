@@ -8,7 +8,6 @@ average is the harmonic mean, that of the times. MB are 2^20 bytes. Leaves out: 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from railyard.applications import reading
 from railyard.applications.reading import MIB_GBYTE, NUMBER, Output, Reading, UnreadableError, single
@@ -42,7 +41,9 @@ def parse(text: str, left: str, source: str) -> Reading:
         if not pairs[slowest] > 0:
             raise UnreadableError(source, kind, f"no bandwidth from {names[slowest[0]]} to {names[slowest[1]]}")
         mean = len(pairs) / math.fsum(1 / rate for rate in pairs.values())
-        fault = fault or _disagreement(kind, printed, (max(pairs.values()), mean))
+        for word, value, wanted in zip(("max", "avg"), printed, (max(pairs.values()), mean), strict=True):
+            if not fault and not abs(value - wanted) <= ROUNDING * wanted:
+                fault = f"mpiGraph: {kind} {word} is {value:g} MB/s, but that of the matrix is {wanted:.6g} MB/s"
         parameters[f"slowest_{kind.lower()}"] = " ".join((names[slowest[0]], KINDS[kind], names[slowest[1]]))
         for statistic, rate in (("average", printed[1]), ("minimum", pairs[slowest]), ("maximum", printed[0])):
             series.append(single(BANDWIDTH, rate * MIB_GBYTE, direction=kind.lower(), statistic=statistic))
@@ -55,18 +56,7 @@ def _matrix(output: Output, kind: str, ranks: int) -> tuple[list[str], list[list
     if len(rows) != ranks or ranks < 2:
         why = f"{len(rows)} rows for {ranks} ranks; the output ends with {output.last_line()!r}"
         raise UnreadableError(output.source, kind, why)
-    return [row[1] for row in rows], [_row(output.source, kind, row[3].split(), ranks) for row in rows]
-
-
-def _row(source: str, kind: str, words: Sequence[str], ranks: int) -> list[float]:
-    if len(words) != ranks:
-        raise UnreadableError(source, kind, f"a row of {len(words)} numbers for {ranks} ranks")
-    return [reading.finite(word, source, kind) for word in words]
-
-
-def _disagreement(kind: str, printed: Sequence[float], determined: Sequence[float]) -> str:
-    """Return that the printed maximum or average is not that of the matrix, in one line; empty if both are."""
-    for word, value, wanted in zip(("max", "avg"), printed, determined, strict=True):
-        if not abs(value - wanted) <= ROUNDING * wanted:
-            return f"mpiGraph: {kind} {word} is {value:g} MB/s, but that of the matrix is {wanted:.6g} MB/s"
-    return ""
+    cells = [row[3].split() for row in rows]
+    if wrong := next((words for words in cells if len(words) != ranks), None):
+        raise UnreadableError(output.source, kind, f"a row of {len(wrong)} numbers for {ranks} ranks")
+    return [row[1] for row in rows], [[reading.finite(word, output.source, kind) for word in words] for words in cells]

@@ -151,10 +151,12 @@ def _of_json(output: Output) -> Reading:
             for where, half in zip(PLACES, (row["out_of_place"], row["in_place"]), strict=True)
             if half is not None
         ]
+        code = document.get("nccl_version")  # of 2.27.7 it is 22707
+        is_release = isinstance(code, int) and code >= 10000
         return _reading(
             output.source,
             program="nccl-tests",
-            version=_release(document.get("nccl_version")),
+            version=f"NCCL {code // 10000}.{code // 100 % 100}.{code % 100}" if is_release else "unknown",
             operation=str(document.get("args", [""])[0]).rpartition("/")[2].removesuffix("_perf"),
             ranks=len(document.get("devices", [])) or None,
             rows=rows,
@@ -166,13 +168,6 @@ def _of_json(output: Output) -> Reading:
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         why = f"not the JSON of nccl-tests: {type(error).__name__}: {error}"
         raise UnreadableError(output.source, "results", f"{why}; the file ends with {output.last_line()!r}") from error
-
-
-def _release(code: Json) -> str:
-    """Return NCCL's release in its number, such as 2.27.7 of 22707; `unknown` for another value."""
-    if not isinstance(code, int) or code < 10000:
-        return "unknown"
-    return f"NCCL {code // 10000}.{code // 100 % 100}.{code % 100}"
 
 
 def _reading(
@@ -192,7 +187,13 @@ def _reading(
     mean = reading.finite(average, source, "Avg bus bandwidth")
     if not fault:
         faults = (_wrong(source, program, operation, row) for row in rows)
-        fault = next(filter(None, faults), "") or _wrong_average(program, mean, rows)
+        fault = next(filter(None, faults), "")
+        rates = [float(row.busbw) for row in rows if re.fullmatch(NUMBER, row.busbw, re.ASCII)]
+        room = math.fsum(0.006 + rate * 0.006 for rate in rates) / len(rates) if rates else math.inf
+        determined = math.fsum(rates) / len(rates) if rates else mean
+        if not fault and not abs(mean - determined) <= room:
+            of_rows = f"that of the rows is {determined:.6g} GB/s"
+            fault = f"{program}: the average bus bandwidth is {mean:g} GB/s, but {of_rows}"
     figures = [] if fault else [*_whole(AVERAGE, {}, (mean,), average), *_figures(source, rows)]
     return Reading(
         program=program,
@@ -219,27 +220,14 @@ def _wrong(source: str, program: str, operation: str, row: Row) -> str:
     return disagreement(f"{program}: algbw at {where}", row.algbw, row.size / time * 1e-3, row.time)
 
 
-def _wrong_average(program: str, mean: float, rows: Sequence[Row]) -> str:
-    """Return that the average is not that of the rows, in one line; empty if it is."""
-    rates = [float(row.busbw) for row in rows if re.fullmatch(NUMBER, row.busbw, re.ASCII)]
-    room = math.fsum(0.006 + rate * 0.006 for rate in rates) / len(rates) if rates else math.inf
-    determined = math.fsum(rates) / len(rates) if rates else mean
-    if abs(mean - determined) <= room:
-        return ""
-    return f"{program}: the average bus bandwidth is {mean:g} GB/s, but that of the rows is {determined:.6g} GB/s"
-
-
 def _figures(source: str, rows: Sequence[Row]) -> Iterator[Series | Unmeasured]:
     """Yield the figures by size and place; a size that was run several times has several samples."""
     groups: dict[tuple[tuple[str, Label], ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row.labels.items()), []).append(row)
     for key, group in groups.items():
-        for fom, tokens in (
-            (BUS, [row.busbw for row in group]),
-            (ALGORITHM, [row.algbw for row in group]),
-            (TIME, [row.time for row in group]),
-        ):
+        for fom, column in ((BUS, "busbw"), (ALGORITHM, "algbw"), (TIME, "time")):
+            tokens = [getattr(row, column) for row in group]
             values = tuple(reading.finite(token, source, fom) for token in tokens)
             yield from _whole(fom, dict(key), values, tokens[0])
 
@@ -281,22 +269,18 @@ def reported(text: str) -> dict[str, Json]:
         }
         collectives.append(entry | ({"channels": int(high) - int(low) + 1} if high else {}))
     names = {host: dict(_NIC.findall(nics)) for host, nics in _USING.findall(text)}
-    nics = _nics_of_ranks(text, names)
+    by_rank: dict[int, list[str]] = {}
+    for host, rank, number in _SEND.findall(text):
+        name = names.get(host, {}).get(number, f"net{number}")
+        if name not in by_rank.setdefault(int(rank), []):
+            by_rank[int(rank)].append(name)
+    nics = {str(rank): list[Json](by_rank[rank]) for rank in sorted(by_rank)}
     channels = sorted({int(count) for count in _CHANNELS.findall(text)})
     return {
         **({"collectives": collectives} if collectives else {}),
         **({"channels": channels[0] if len(channels) == 1 else list[Json](channels)} if channels else {}),
         **({"nics_of_ranks": nics} if nics else {}),
     }
-
-
-def _nics_of_ranks(text: str, names: Mapping[str, Mapping[str, str]]) -> dict[str, Json]:
-    nics: dict[int, list[str]] = {}
-    for host, rank, number in _SEND.findall(text):
-        name = names.get(host, {}).get(number, f"net{number}")
-        if name not in nics.setdefault(int(rank), []):
-            nics[int(rank)].append(name)
-    return {str(rank): list[Json](nics[rank]) for rank in sorted(nics)}
 
 
 def _word(text: str, words: tuple[str, ...]) -> str:

@@ -10,6 +10,7 @@ is printed as 0.00 is not measured. Leaves out: graphs, percentiles, PAPI.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -119,22 +120,31 @@ def parser(program: str, sizes: Sequence[int] | None, device: str = "") -> readi
     `sizes` is empty for a barrier, and None for whatever was run. `device` is the memory that was requested with OSU's
     option -d; empty for the host's.
     """
-
-    def parse(text: str, left: str, source: str) -> Reading:
-        del left
-        return _parse(program, sizes, device, Output(source=source, text=text))
-
-    return parse
+    return lambda text, _, source: _parse(program, sizes, device, Output(source=source, text=text))
 
 
 def _parse(program: str, sizes: Sequence[int] | None, device: str, output: Output) -> Reading:
-    version, accelerator = _title(program, output)
+    call, words = PROGRAMS[program].split("{}")
+    title = rf"# OSU MPI{call}(-[A-Z]+)?(?i:{re.escape(words)}) v(\S+)"
+    output.token("title", title)
+    match = output.lines(title)[0]
+    version, accelerator = match[2], (match[1] or "").removeprefix("-").lower()  # the GPU library, such as `cuda`
     heads, rows = _table(output)
-    fault = _other_device(program, device, accelerator) or _invalid(program, heads, rows)
+    fault = ""
+    if device and accelerator != device and not (device == "managed" and accelerator):
+        fault = f"{program}: built for {accelerator or 'no GPU'}, but device={device} was requested"
+    if not fault and "Validation" in heads:
+        at = heads.index("Validation")
+        if wrong := next((row for row in rows if row[at] != PASS), None):
+            fault = f"{program}: wrong data at {wrong[0]} bytes: validation says {wrong[at]}"
     contradictions = (_contradiction(program, dict(zip(heads, row, strict=True))) for row in rows)
     fault = fault or next(filter(None, contradictions), "")
-    if not fault:
-        _check_sizes(output, sizes, heads, rows)
+    printed = [reading.whole(row[0], output.source, "Size") for row in rows] if "Size" in heads and not fault else []
+    wanted = printed if sizes is None else list(sizes)
+    if not fault and (printed != wanted or not rows):
+        missing = next((size for size in wanted if size not in printed), "a line of figures")
+        problem = f"lacks {missing} after {output.last_line()!r}"
+        raise InputError(output.source, "table", problem=problem, valid="output to the end")
     unknown = next((head for head in heads if head not in COLUMNS and not OTHERS.fullmatch(head)), None)
     if unknown is not None:
         raise InputError(output.source, "column", unknown, f"columns of {', '.join(COLUMNS)}")
@@ -152,34 +162,6 @@ def _parse(program: str, sizes: Sequence[int] | None, device: str, output: Outpu
     )
 
 
-def _title(program: str, output: Output) -> tuple[str, str]:
-    """Return the version and the GPU library in the title, such as `cuda`; empty for a build without one."""
-    call, words = PROGRAMS[program].split("{}")
-    pattern = rf"# OSU MPI{call}(-[A-Z]+)?(?i:{re.escape(words)}) v(\S+)"
-    output.token("title", pattern)
-    match = output.lines(pattern)[0]
-    return match[2], (match[1] or "").removeprefix("-").lower()
-
-
-def _check_sizes(
-    output: Output, sizes: Sequence[int] | None, heads: Sequence[str], rows: Sequence[Sequence[str]]
-) -> None:
-    """Raise InputError unless the table has a row for each size, or one row for a program without sizes."""
-    printed = [reading.whole(row[0], output.source, "Size") for row in rows] if "Size" in heads else []
-    sizes = printed if sizes is None else list(sizes)
-    if printed != sizes or not rows:
-        missing = next((size for size in sizes if size not in printed), "a line of figures")
-        problem = f"lacks {missing} after {output.last_line()!r}"
-        raise InputError(output.source, "table", problem=problem, valid="output to the end")
-
-
-def _other_device(program: str, device: str, accelerator: str) -> str:
-    """Return that the program is not built for the memory that was requested, in one line; empty if it is."""
-    if not device or accelerator == device or (device == "managed" and accelerator):
-        return ""
-    return f"{program}: built for {accelerator or 'no GPU'}, but device={device} was requested"
-
-
 def _table(output: Output) -> tuple[list[str], list[list[str]]]:
     """Return the heads and rows of the table; `# Size` is the head `Size`. InputError for a row that is cut off."""
     lines = [line.strip() for line in output.text.split("\n")[:-1]]  # what follows the last line's end is cut off
@@ -187,12 +169,18 @@ def _table(output: Output) -> tuple[list[str], list[list[str]]]:
         return ["min ms", "max ms", "avg ms"], [list(row) for row in starts]
     at = next((n for n, line in enumerate(lines) if _is_head(line)), None)
     if at is None:
-        raise InputError(
-            output.source, "table", problem=f"missing after {output.last_line()!r}", valid="output to the end"
-        )
+        problem = f"missing after {output.last_line()!r}"
+        raise InputError(output.source, "table", problem=problem, valid="output to the end")
     heads = re.split(r"\s{2,}", lines[at].removeprefix("#").strip())
     numbered = [(n, lines[n].split()) for n in range(at + 1, len(lines)) if re.match(r"[0-9]", lines[n])]
-    rows = [row for _, row in numbered if len(row) == len(heads) and _is_row(heads, row)]
+    # All cells of a row but the validation are numbers: another program's line is none.
+    judged = [head != "Validation" for head in heads]
+    rows = [
+        row
+        for _, row in numbered
+        if len(row) == len(heads)
+        and all(re.fullmatch(NUMBER, cell, re.ASCII) for cell in itertools.compress(row, judged))
+    ]
     for number, row in numbered:
         numbers = len(row) > 1 and all(re.fullmatch(NUMBER, word, re.ASCII) for word in row[:2])
         if numbers and row not in rows:
@@ -206,22 +194,8 @@ def _table(output: Output) -> tuple[list[str], list[list[str]]]:
     return heads, rows
 
 
-def _is_row(heads: Sequence[str], row: Sequence[str]) -> bool:
-    """Return whether all cells but the validation are numbers: another program's line is none."""
-    cells = zip(heads, row, strict=True)
-    return all(head == "Validation" or re.fullmatch(NUMBER, cell, re.ASCII) for head, cell in cells)
-
-
 def _is_head(line: str) -> bool:
     return line.startswith(("# Size", "# Avg Latency", "# Overall(us)"))
-
-
-def _invalid(program: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    if "Validation" not in heads:
-        return ""
-    at = heads.index("Validation")
-    wrong = [row for row in rows if row[at] != PASS]
-    return f"{program}: wrong data at {wrong[0][0]} bytes: validation says {wrong[0][at]}" if wrong else ""
 
 
 def _contradiction(program: str, row: Mapping[str, str]) -> str:

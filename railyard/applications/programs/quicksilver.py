@@ -7,7 +7,7 @@ its fourth test, a homogeneous fluence, which needs more particles than small ru
 
 from __future__ import annotations
 
-from railyard.applications.reading import NUMBER, Number, Output, Reading, disagreement, single, whole
+from railyard.applications.reading import NUMBER, Output, Reading, disagreement, single, whole
 from railyard.records import units
 
 RATE = units.fom("segments_per_s", "1/s", "higher")
@@ -30,7 +30,10 @@ def parse(text: str, left: str, source: str) -> Reading:
     rate = output.number("segments_per_s", rf"Figure Of Merit +{NUMBER} \[Num Segments / Cycle Tracking Time\]")
     fluence = output.token("fluence_homogeneous", "(PASS|FAIL):: Fluence .*")
     missing = [line for line in VERIFIED if not output.lines(line)]
-    fault = f"no line matches {missing[0]!r}, which a right run prints" if missing else _wrong_rate(output, rate)
+    fault = f"no line matches {missing[0]!r}, which a right run prints" if missing else ""
+    if not fault and (tracking_us := output.number("cycleTracking", TRACKING)) and (cycles := output.lines(CYCLE)):
+        segments = sum(whole(line[1], output.source, "num_seg") for line in cycles)
+        fault = disagreement("Figure Of Merit", rate, segments / (tracking_us * MICRO), tracking_us)
     return Reading(
         program="Quicksilver",
         version="1.0",
@@ -39,13 +42,3 @@ def parse(text: str, left: str, source: str) -> Reading:
         fault=f"Quicksilver: {fault}" if fault else "",
         parameters={"fluence_homogeneous": fluence},
     )
-
-
-def _wrong_rate(output: Output, rate: Number) -> str:
-    """Return why the rate is not that of the table of cycles, in one line; empty if it is."""
-    tracking_us = output.number("cycleTracking", TRACKING)
-    cycles = output.lines(CYCLE)
-    if not cycles or not tracking_us:
-        return ""
-    segments = sum(whole(line[1], output.source, "num_seg") for line in cycles)
-    return disagreement("Figure Of Merit", rate, segments / (tracking_us * MICRO), tracking_us)

@@ -34,7 +34,10 @@ def parse(text: str, left: str, source: str) -> Reading:
     rate = wrote.number("Inverse Grind Time FOM", rf"  Inverse Grind Time FOM \(1/ns\) +{NUMBER}")
     cells_per_s = shifted(str(rate), PLACES, source, "Inverse Grind Time FOM")
     work = math.prod(wrote.whole(name, rf"    {name} = +(\d+)") for name in ("nx", "ny", "nz", "nang", "noct"))
-    fault = _fault(output, error)
+    fault = "" if 0 <= error <= TOLERANCE else f"the largest difference is {error:g}, to be at most {TOLERANCE:g}"
+    if not output.lines(CONVERGED):
+        fault = f"no line {CONVERGED.strip()!r}, which a run prints that has converged"
+    fault = f"SNAP: {fault}" if fault else ""
     if not fault and solve_s:
         determined = work * iterations / solve_s / 10**PLACES
         fault = disagreement("SNAP: inverse grind time", rate, determined, solve_s)
@@ -46,12 +49,3 @@ def parse(text: str, left: str, source: str) -> Reading:
         fault=fault,
         parameters={"iterations": iterations},
     )
-
-
-def _fault(output: Output, error: float) -> str:
-    """Return why a run is not verified, in one line; empty for a verified one."""
-    if not output.lines(CONVERGED):
-        return f"SNAP: no line {CONVERGED.strip()!r}, which a run prints that has converged"
-    if not 0 <= error <= TOLERANCE:
-        return f"SNAP: the largest difference is {error:g}, to be at most {TOLERANCE:g}"
-    return ""

@@ -31,7 +31,11 @@ def parse(text: str, left: str, source: str) -> Reading:
     work_s = output.number("cumulativeWorkTime", rf"cumulativeIterationCount= (?:\d+) cumulativeWorkTime={NUMBER} s\.")
     iterations = output.whole("cumulativeIterationCount", r"cumulativeIterationCount= (\d+) .*")
     rate = output.number("figure of merit", rf"figure of merit = {NUMBER}")
-    error = _largest_error(output)
+    errors = [finite(line.group(4), output.source, "error") for line in output.lines(ERRORS)]
+    if not errors:
+        valid = "a line ` z= ... error= ...` for each place where the solution is known"
+        raise InputError(output.source, "error", problem="no error is printed", valid=valid)
+    error = math.inf if any(error < 0 for error in errors) else max(errors)
     fault = "" if error <= TOLERANCE else f"UMT: the largest error is {error:g}, to be at most {TOLERANCE:g}"
     if not fault and work_s:
         fault = disagreement("UMT: figure of merit", rate, unknowns * iterations / work_s, unknowns, work_s)
@@ -43,12 +47,3 @@ def parse(text: str, left: str, source: str) -> Reading:
         fault=fault,
         parameters={"iterations": iterations, "unknowns": float(unknowns), "threads": threads},
     )
-
-
-def _largest_error(output: Output) -> float:
-    """Return the largest difference from the analytic solution; InputError where none is printed."""
-    errors = [finite(line.group(4), output.source, "error") for line in output.lines(ERRORS)]
-    if not errors:
-        valid = "a line ` z= ... error= ...` for each place where the solution is known"
-        raise InputError(output.source, "error", problem="no error is printed", valid=valid)
-    return math.inf if any(error < 0 for error in errors) else max(errors)

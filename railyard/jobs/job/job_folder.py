@@ -21,7 +21,6 @@ launches of a large machine together would not fit into memory. Leaves out: the 
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,6 +40,7 @@ ENVIRONMENT = "environment.json"
 #: What emulates the job's nodes; a job whose nodes are observed to be emulated writes it itself.
 TORUS = "torus.json"
 TORUS_FIELDS = ("name", "engine", "rate_scale", "mtu_bytes", "burst_bytes", "latency_scaled", "faults")
+SIMULATION_FIELDS = ("calibration", "calibration_sha256", "algorithms", "faults")
 TORUS_FIELDS_OF_ENGINE = ("image", "image_sha256", "network", "buffer_cells", "routes", "machines", "slowed_from")
 
 #: Path and sha256 of files, in the order of the job's list.
@@ -70,10 +70,6 @@ class JobFolder:
     ended_files: Sums = ()
     boot_id: str = ""
     ended_by: str = ""
-
-    def of_rounds(self, count: int) -> JobFolder:
-        """Return the folder as if the job's first rounds were all that was requested."""
-        return dataclasses.replace(self, job=self.job.of_rounds(count))
 
 
 def read(path: Path, reason: str = "") -> JobFolder:
@@ -105,24 +101,17 @@ def began(path: Path) -> bool:
 
 def torus(path: Path) -> dict[str, Any] | None:
     """Return the record's description of the job's torus, or of what simulated it; None on a real machine."""
-    described = json_object(path / TORUS)
-    if not described:
-        return _simulation(path)
-    names = [*TORUS_FIELDS, *(name for name in TORUS_FIELDS_OF_ENGINE if name in described)]
-    return {name: described[name] for name in names}
-
-
-def _simulation(path: Path) -> dict[str, Any] | None:
-    """Return the simulation of the job's launches, which is the same for all, with the fields of a torus."""
-    for evidence in sorted(path.glob("launch-*.evidence")):
+    if described := json_object(path / TORUS):
+        names = [*TORUS_FIELDS, *(name for name in TORUS_FIELDS_OF_ENGINE if name in described)]
+        return {name: described[name] for name in names}
+    for evidence in sorted(path.glob("launch-*.evidence")):  # the simulation is the same for all launches
         if simulation := json_object(evidence).get("simulation"):
-            names = ("calibration", "calibration_sha256", "algorithms", "faults")
             return {
                 "name": "simulated",
                 "engine": f"SimGrid {simulation['simgrid']}",
                 "rate_scale": 1.0,
                 "latency_scaled": True,
-                **{name: simulation[name] for name in names},
+                **{name: simulation[name] for name in SIMULATION_FIELDS},
             }
     return None
 
@@ -149,20 +138,12 @@ def _text(path: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
-    """When a launch started: seconds since 1970, and seconds of the monotonic clock."""
+class Moment:
+    """When a launch began or ended: seconds since 1970 and of the monotonic clock; the exit status of its end."""
 
     time_s: float
     monotonic_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class End:
-    """How and when a launch ended: exit status, and the two times of `Start`."""
-
-    status: int
-    time_s: float
-    monotonic_s: float
+    status: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,8 +156,8 @@ class LaunchFiles:
     file; `companions` is what `railyard launch-roles` wrote, empty without companions.
     """
 
-    start: Start | None
-    end: End | None
+    start: Moment | None
+    end: Moment | None
     complaint: str
     evidence: Mapping[str, Any]
     is_cut_off: bool
@@ -195,10 +176,10 @@ def launch(path: Path, planned: Planned) -> LaunchFiles:
     start_file, end_file = path / f"{planned.stem}.begun", path / f"{planned.stem}.ended"
     start, end = _numbers(start_file, 2), _numbers(end_file, 3)
     evidence = json_object(path / f"{planned.stem}.evidence")
-    start = [time_s + waited_s(evidence) for time_s in start]
+    waits_s = waited_s(evidence)
     return LaunchFiles(
-        start=Start(time_s=start[0], monotonic_s=start[1]) if start else None,
-        end=End(status=int(end[0]), time_s=end[1], monotonic_s=end[2]) if end else None,
+        start=Moment(time_s=start[0] + waits_s, monotonic_s=start[1] + waits_s) if start else None,
+        end=Moment(status=int(end[0]), time_s=end[1], monotonic_s=end[2]) if end else None,
         complaint=complaints.explained(path / f"{planned.stem}.err"),
         evidence=evidence,
         is_cut_off=not end and (end_file if start else start_file).exists(),

@@ -21,7 +21,7 @@ from railyard.base.errors import InputError
 from railyard.base.json_files import json_object
 from railyard.jobs import launching, load_evidence
 from railyard.jobs.job import job_folder
-from railyard.jobs.job.job_folder import JobFolder, LaunchFiles, Start
+from railyard.jobs.job.job_folder import JobFolder, LaunchFiles
 from railyard.jobs.job.submitted import FILE, Planned, Submitted, read
 from railyard.placements.collectives import libraries, proof
 from railyard.placements.collectives.algorithms import Shape
@@ -44,9 +44,13 @@ CLOCKS_S = 60.0
 def run(folder: JobFolder, launch: Planned) -> LaunchRun:
     """Return a launch for the record, from what it left in a stage directory."""
     job, placed, files = folder.job, folder.placed, job_folder.launch(folder.path, launch)
-    if files.start and (older := _older(job, files.start)):
-        return _absent(launch, older)
+    if files.start and job.written:
+        early_s = datetime.fromisoformat(job.written["time"]).timestamp() - files.start.time_s
+        if early_s > CLOCKS_S:
+            why = f"another job left its files: it began {early_s:.0f} s before this job was written"
+            return _absent(launch, why)
     hosts, companions, fault = placed.hosts.get(launch.placement), None, ""
+    seen = files.evidence.get("guard")
     if files.end and launch.roles:
         companions = load_evidence.read(folder, launch, files.companions, functools.partial(convert, folder))
     nics, obeyed = judge_nics(folder, launch, files)
@@ -57,17 +61,18 @@ def run(folder: JobFolder, launch: Planned) -> LaunchRun:
     if files.counted and job.site.origin == "measured":
         series = [*files.counted.energy(hosts or (), placed.own_names), *files.counted.rank_nics()]
     reason = "; ".join(companions.reasons if companions else ()) or _reason(folder, files, launch)
+    started = datetime.fromtimestamp(files.start.time_s, UTC) if files.start else None
     return dataclasses.replace(
         _absent(launch, reason),
         late=late(files, job.limit_s),
         exit_status=files.end.status if files.end else None,
-        started=_utc_text(files.start.time_s) if files.start else None,
+        started=started.strftime("%Y-%m-%dT%H:%M:%S.%fZ") if started else None,
         elapsed_s=files.elapsed_s,
         begun_monotonic_s=files.start.monotonic_s if files.start else None,
         ended_monotonic_s=files.end.monotonic_s if files.end else None,
         output=folder.path / f"{launch.stem}.json",
         expected_hosts=hosts,
-        guard=load_evidence.guard(files.evidence.get("guard"), companions),
+        guard=load_evidence.guard(seen, companions) if companions else seen,
         roles=companions.roles if companions else None,
         nics=nics,
         health=_health(folder, files),
@@ -135,7 +140,11 @@ def judge_nics(folder: JobFolder, launch: Planned, files: LaunchFiles) -> tuple[
     if verdict.verdict == NicVerdict.CANNOT_TELL and reason:
         verdict = Found(verdict=NicVerdict.CANNOT_TELL, reason=reason)
     verdict = _explained(job, launch.nic_policy, (nics, verdict), assigned)
-    return nics, _with_gpus(verdict, placed.gpus_by_row(launch.nic_policy), rows, files.counted.gpus)
+    if gpus := placed.gpus_by_row(launch.nic_policy):  # a wrong GPU fails the launch whatever its NICs sent
+        of_gpus = judge_gpus(gpus, rows, files.counted.gpus)
+        is_worse = of_gpus.verdict == NicVerdict.NOT_OBEYED or verdict.verdict == NicVerdict.OBEYED
+        verdict = of_gpus if is_worse else verdict
+    return nics, verdict
 
 
 def judge_bytes(
@@ -166,15 +175,6 @@ def _explained(job: Submitted, policy: str, judged: tuple[Nics | None, Found], l
     stack = launching.named_stack(job.site.features)
     why = stating.explained(policy, stack, Host(nics=names, nearest=nearest), job.spec.nic_settings)
     return dataclasses.replace(verdict, reason="; ".join(filter(None, (verdict.reason, why))))
-
-
-def _with_gpus(nics: Found, assigned: Sequence[str], rows: Sequence[int], seen: Sequence[str | None]) -> Found:
-    """Return the worse of the verdicts on NICs and GPUs: a wrong GPU fails the launch whatever its NICs sent."""
-    if not assigned:
-        return nics
-    gpus = judge_gpus(assigned, rows, seen)
-    is_worse = gpus.verdict == NicVerdict.NOT_OBEYED or nics.verdict == NicVerdict.OBEYED
-    return gpus if is_worse else nics
 
 
 def judge_gpus(assigned: Sequence[str], local_ranks: Sequence[int], seen: Sequence[str | None]) -> Found:
@@ -215,14 +215,6 @@ def _reason(folder: JobFolder, files: LaunchFiles, launch: Planned) -> str:
     return folder.placed.cannot.get(launch.placement, "") or folder.ended_by
 
 
-def _older(job: Submitted, start: Start) -> str:
-    """Return why a launch belongs to an earlier job: it started before this job was written; empty otherwise."""
-    written_s = datetime.fromisoformat(job.written["time"]).timestamp() if job.written else 0.0
-    if start.time_s >= written_s - CLOCKS_S:
-        return ""
-    return f"another job left its files: it began {written_s - start.time_s:.0f} s before this job was written"
-
-
 def _absent(launch: Planned, reason: str) -> LaunchRun:
     """Return a launch that left no file."""
     return LaunchRun(
@@ -234,10 +226,6 @@ def _absent(launch: Planned, reason: str) -> LaunchRun:
         command=launch.command,
         reason=reason,
     )
-
-
-def _utc_text(time_s: float) -> str:
-    return datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 VERDICTS = {True: NicVerdict.OBEYED, False: NicVerdict.NOT_OBEYED, None: NicVerdict.CANNOT_TELL}
@@ -272,8 +260,7 @@ def _judged(folder: JobFolder, launch: Planned, files: LaunchFiles, choice: str)
     calls = proof.calls_of((one["fom"], one["labels"], one["samples"]) for one in series)
     if not calls:
         return None, f"{job.spec.benchmark} does not count its calls"
-    named = (job.site.topology, job.spec.torus, placed.topology["name"])
-    topology = next(catalog.load(name) for name in named if name)
+    topology = catalog.load(job.site.topology)
     shape = Shape(ranks=len(hosts), per_node=job.spec.ranks_per_node, grid=tuple(job.spec.grid))
     rows = proof.fits(proof.counted(topology, hosts, files.evidence), calls, shape)
     if not choice:

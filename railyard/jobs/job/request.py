@@ -20,7 +20,7 @@ from pathlib import Path
 from railyard.base.errors import InputError, as_seen
 from railyard.jobs import launching, roles, schedule
 from railyard.jobs.job.spec import JobSpec
-from railyard.jobs.partition import Machine, Partition
+from railyard.jobs.partition import Partition
 from railyard.jobs.roles import Roles
 from railyard.placements.collectives import libraries
 from railyard.placements.hosts import naming
@@ -50,77 +50,50 @@ def for_partition(request: JobSpec, where: Partition) -> JobSpec:
     """Return a request with the seed of its challenge, and one launch of each combination where it is computed.
 
     A computed launch repeats bit for bit, so that one is enough. Raises InputError for a challenge that is not a word,
-    and for lists of words that no record may have.
+    for lists of words that no record may have, and for a rule of `until` that no round could ever satisfy.
     """
     for name in LISTS:
-        _check_words(name, getattr(request, name))
+        words = getattr(request, name)
+        for index, word in enumerate(words):
+            if word in words[:index]:
+                raise InputError(name, "", problem=f"{word} is listed twice", valid="each word once")
+            if len(word) > MOST_CHARACTERS or as_seen(word) != word:
+                raise InputError(name, "", word[:60], f"a word of at most {MOST_CHARACTERS} printable characters")
     seed = launch_order.seed_of(request.challenge, request.check, request.seed)
     request = dataclasses.replace(request, seed=seed, archive=str(Path(request.archive).absolute()))
-    request = _with_algorithms(_with_matrix(request))
+    if request.matrix:  # its sum is a parameter, because the matrix changes where ranks run
+        file = Path(request.matrix).absolute()
+        read_traffic(file)
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        parameters = {**request.parameters, "matrix_sha256": digest[:MATRIX_DIGITS]}
+        request = dataclasses.replace(request, matrix=str(file), parameters=parameters)
+    for choice in request.algorithms:
+        libraries.parse(choice)
+    # Each NIC policy is launched with each choice of algorithms, and names it.
+    named = ((nic, choice) for nic in request.nics for choice in request.algorithms)
+    nics = tuple(nic if choice == libraries.DEFAULT else f"{nic}+{choice}" for nic, choice in named)
+    request = dataclasses.replace(request, nics=nics, algorithms=(libraries.DEFAULT,))
     if where.is_computed:
         return dataclasses.replace(request, until="", launches=min(request.launches, 1))
-    _check_until(request)
+    if request.until:
+        looks.half_width_percent(request.until)
+        problem = "" if looks.rounds(request.launches) else f"{request.launches} launches allow no look before the last"
+        problem = "it cannot finish a job that ended early" if request.finishes else problem
+        if problem:
+            valid = f"-S launches=N with N above {looks.FIRST}, the most launches, and no finishes"
+            raise InputError(request.name, looks.UNTIL, problem=problem, valid=valid)
     return request
 
 
-def _with_algorithms(request: JobSpec) -> JobSpec:
-    """Return a request whose NIC policies name the algorithms, too: each policy is launched with each choice."""
-    for choice in request.algorithms:
-        libraries.parse(choice)
-    nics = (
-        nic if choice == libraries.DEFAULT else f"{nic}+{choice}"
-        for nic in request.nics
-        for choice in request.algorithms
-    )
-    return dataclasses.replace(request, nics=tuple(nics), algorithms=(libraries.DEFAULT,))
-
-
-def _with_matrix(request: JobSpec) -> JobSpec:
-    """Return a request with the sum of its matrix as a parameter, because that changes where ranks run."""
-    if not request.matrix:
-        return request
-    file = Path(request.matrix).absolute()
-    read_traffic(file)
-    digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    parameters = {**request.parameters, "matrix_sha256": digest[:MATRIX_DIGITS]}
-    return dataclasses.replace(request, matrix=str(file), parameters=parameters)
-
-
-def _check_until(request: JobSpec) -> None:
-    """Raise InputError for a rule of `until` that no round could ever satisfy."""
-    if not request.until:
-        return
-    looks.half_width_percent(request.until)
-    if request.finishes or not looks.rounds(request.launches):
-        problem = (
-            "it cannot finish a job that ended early"
-            if request.finishes
-            else f"{request.launches} launches allow no look before the last"
-        )
-        valid = f"-S launches=N with N above {looks.FIRST}, the most launches, and no finishes"
-        raise InputError(request.name, looks.UNTIL, problem=problem, valid=valid)
-
-
-def _check_words(name: str, words: Sequence[str]) -> None:
-    """Raise InputError for a word that is listed twice or that a record cannot hold, before machine time is spent."""
-    for index, word in enumerate(words):
-        if word in words[:index]:
-            raise InputError(name, "", problem=f"{word} is listed twice", valid="each word once")
-        if len(word) > MOST_CHARACTERS or as_seen(word) != word:
-            raise InputError(name, "", word[:60], f"a word of at most {MOST_CHARACTERS} printable characters")
-
-
 def programs_lacking(request: JobSpec, where: Partition) -> str:
-    """Return the first thing that the benchmark needs and the environment's MPI lacks; empty where it has all."""
-    name = next((name for name in (*request.needs, *request.nics) if name in where.lacks), "")
-    return f"{where.environment} lacks {name}, which {request.benchmark} needs here" if name else ""
+    """Return the first thing that the benchmark needs and the environment's MPI lacks, or why loads cannot run here.
 
-
-def loads_lacking(request: JobSpec, where: Partition) -> str:
-    """Return why a partition cannot run the request's loads; empty if it can, or if there are none."""
-    if not request.loads or not where.is_computed:
-        return ""
-    return f"{where.fullname} computes one program at a time, and {request.check} needs several"
+    Empty where there is no such thing.
+    """
+    if name := next((name for name in (*request.needs, *request.nics) if name in where.lacks), ""):
+        return f"{where.environment} lacks {name}, which {request.benchmark} needs here"
+    several = f"{where.fullname} computes one program at a time, and {request.check} needs several"
+    return several if request.loads and where.is_computed else ""
 
 
 def with_loads(request: JobSpec, where: Partition) -> tuple[JobSpec, Roles | None]:
@@ -130,36 +103,34 @@ def with_loads(request: JobSpec, where: Partition) -> tuple[JobSpec, Roles | Non
     """
     if not request.loads:
         return request, None
-    companions = roles.chosen(
-        request.name,
-        request.loads,
-        request.split,
-        request.victim_nodes,
-        on_a_machine=where.origin == "measured",
-        program=request.load_program,
-    )
+    companions = roles.chosen(request, on_a_machine=where.origin == "measured")
     loaded = [f"{name}+{load}" for name in request.placements for load in request.loads]
     return dataclasses.replace(request, placements=(*request.placements, *loaded)), companions
 
 
 def lacking(request: JobSpec, where: Partition, cpus: int) -> str:
     """Return what a partition lacks for a request, in one line; empty if the check can run. `cpus` 0: not known."""
-    if request.needs_coordinates and not where.knows_coordinates:
+    if request.needs_coordinates and not where.topology:
         return f"needs the nodes' coordinates; {where.fullname} names no topology (docs/cluster.md)"
     if where.makes_torus:
         return ""
-    fitting, here = on_machine(request, where), where.known_topology
-    is_on_machine = here is not None and bool(fitting.block) and holds(here.extents, fitting.block)
-    by_cube = request.cube and not request.grid
-    return missing(
-        where.machine(request.nodes or where.nodes, cpus),
-        nodes=math.prod(request.cube)
-        if by_cube
-        else nodes_of(fitting, where.topology if is_on_machine else request.torus),
-        rails=rails(request.nics),
-        ranks_per_node=request.ranks_per_node,
-        block=fitting.block if request.needs_coordinates else (),
-    )
+    name, fitting = where.fullname, on_machine(request, where)
+    is_held = holds(where.extents, fitting.block)
+    nodes = math.prod(request.cube)
+    if request.grid or not request.cube:
+        nodes = nodes_of(fitting, where.topology if fitting.block and is_held else request.torus)
+    here, wanted = where.node_count(request.nodes), rails(request.nics)
+    if here and here < nodes:
+        return f"needs {nodes} nodes; jobs on {name} have {here} (extras: nodes, or -S nodes=N)"
+    if where.rails < wanted:
+        has = "no NICs" if where.rails < 2 else f"{where.rails} NICs"
+        return f"needs {wanted} NICs per node; {name} names {has} (extras: nics)"
+    if cpus and cpus < request.ranks_per_node:
+        return f"needs {request.ranks_per_node} ranks per node; {name} has {cpus} CPUs per node"
+    if request.needs_coordinates and fitting.block and not is_held:
+        box, has = ("x".join(map(str, sides)) for sides in (fitting.block, where.extents))
+        return f"needs a block of {box} routers of a torus; {name} has {has or 'no topology'}"
+    return ""
 
 
 def on_machine(request: JobSpec, where: Partition) -> JobSpec:
@@ -180,28 +151,6 @@ def on_machine(request: JobSpec, where: Partition) -> JobSpec:
     block = list(box)
     block[axis] = -(-box[axis] // here.nodes_per_router)
     return dataclasses.replace(request, block=tuple(block), cube=box if here.box_of_cells(block) != box else ())
-
-
-def missing(
-    machine: Machine, *, nodes: int = 1, rails: int = 1, ranks_per_node: int = 1, block: Sequence[int] = ()
-) -> str:
-    """Return the first thing that a machine lacks of what a check needs at least, in one line; empty if it can run.
-
-    `block` is empty for a check that walks no block of a torus.
-    """
-    if machine.nodes and machine.nodes < nodes:
-        remedy = "extras: nodes, or -S nodes=N"
-        return f"needs {nodes} nodes; jobs on {machine.name} have {machine.nodes} ({remedy})"
-    if machine.rails < rails:
-        has = "no NICs" if machine.rails < 2 else f"{machine.rails} NICs"
-        return f"needs {rails} NICs per node; {machine.name} names {has} (extras: nics)"
-    if machine.cpus and machine.cpus < ranks_per_node:
-        return f"needs {ranks_per_node} ranks per node; {machine.name} has {machine.cpus} CPUs per node"
-    if block and not holds(machine.extents, block):
-        box = "x".join(map(str, block))
-        here = "x".join(map(str, machine.extents)) or "no topology"
-        return f"needs a block of {box} routers of a torus; {machine.name} has {here}"
-    return ""
 
 
 def holds(extents: Sequence[int], block: Sequence[int]) -> bool:
@@ -249,8 +198,7 @@ def fitted(request: JobSpec, where: Partition) -> Fitted:
     if where.makes_torus:
         return Fitted(request=request, left_out={})
     request = on_machine(request, where)
-    machine = where.machine(request.nodes or where.nodes, 0)
-    has_block = not request.block or holds(machine.extents, request.block)
+    has_block = not request.block or holds(where.extents, request.block)
     if not has_block:
         request = dataclasses.replace(request, block=(), cube=())
     placements: Sequence[str] = request.placements
@@ -258,13 +206,14 @@ def fitted(request: JobSpec, where: Partition) -> Fitted:
     by_domain = any(
         kinds[name].nearest or kinds[name].with_gpus for name in map(policies.alone, request.nics) if name in kinds
     )
-    if where.origin == "measured" and by_domain:
-        placements = [_bound(*spec.split_load(name)) for name in placements]
+    if where.origin == "measured" and by_domain:  # an unbound rank has no nearest NIC
+        alone = {name: spec.split_load(name)[0] for name in placements}
+        placements = [name if "/" in own else f"{own}/numa{name[len(own) :]}" for name, own in alone.items()]
     without = where.without_coordinates
     unplaced = {name: without for name in placements if without and spec.parse(name).needs_coordinates}
     placements = [name for name in placements if name not in unplaced]
     unfitting = _unfitting(request, where, placements) if not (has_block and where.is_certain) else {}
-    names = tuple(where.devices or (f"nic{rail}" for rail in range(machine.rails)))
+    names = tuple(where.devices or (f"nic{rail}" for rail in range(where.rails)))
     host = Host(nics=names, nearest=(0,) * request.ranks_per_node, gpus=any_pairs(request.ranks_per_node))
     nics, without_setting = split_policies(request.nics, where.features, host)
     placed = tuple(name for name in placements if name not in unfitting)
@@ -272,11 +221,6 @@ def fitted(request: JobSpec, where: Partition) -> Fitted:
         request=dataclasses.replace(request, placements=placed, nics=tuple(nics)),
         left_out={**unplaced, **unfitting, **without_setting},
     )
-
-
-def _bound(alone: str, load: str) -> str:
-    """Return a placement with ranks bound to NUMA domains, because an unbound rank has no nearest NIC."""
-    return (alone if "/" in alone else f"{alone}/numa") + (f"+{load}" if load else "")
 
 
 def split_policies(
@@ -349,17 +293,16 @@ def allocation(request: JobSpec, where: Partition) -> Allocation:
 
     Raises InputError if neither the partition nor the check gives a number of nodes.
     """
-    named = request.torus if where.makes_torus and request.torus else where.topology
     count = request.nodes or where.nodes
-    if named and (where.names_nodes or request.block or not count):
+    if where.topology and (where.names_nodes or request.block or not count):
         box = tuple(request.block) or None
-        nodes = allocate(catalog.load(named), request.allocation, block=box, seed=request.seed)
+        nodes = allocate(catalog.load(where.topology), request.allocation, block=box, seed=request.seed)
         return within(nodes, tuple(request.cube)) if request.cube else nodes
     if not count:
         valid = "nodes: a number, in the partition's extras or by -S nodes=N"
         raise InputError("reframe.yml", f"{where.fullname}: extras.nodes", count, valid)
-    if named:
-        whole = allocate(catalog.load(named), request.allocation, seed=request.seed)
+    if where.topology:
+        whole = allocate(catalog.load(where.topology), request.allocation, seed=request.seed)
         return scheduled(whole.topology, whole.indices[:count])
     names = [f"node{k}" for k in range(count)] if where.scheduled else [platform.node()]
     return allocate(naming.flat(names, rails=len(where.devices or [""])), "contiguous", seed=request.seed)

@@ -9,7 +9,6 @@ partition makes of a request (`railyard.jobs.job.request`).
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_type_hints
@@ -155,18 +154,6 @@ class JobSpec:
     def check(self) -> str:
         """Return the check's name without its parameters."""
         return self.name.split(" ")[0]
-
-    @property
-    def no_launch(self) -> str:
-        """Return why the request has no launch, as counts; empty if it has at least one."""
-        if self.placements and self.nics and self.launches >= 1:
-            return ""
-        return f"{len(self.placements)} placements, {len(self.nics)} NIC policies, {self.launches} launches"
-
-    @property
-    def launch_count(self) -> int:
-        """Return how many launches the job has: each combination once in every round."""
-        return math.prod(map(len, (self.placements, self.nics, self.software))) * self.launches
 
     def case(self) -> dict[str, Any]:
         """Return the record's case without what only the job knows: topology, allocation, devices and roles."""

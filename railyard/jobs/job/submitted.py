@@ -33,10 +33,10 @@ CONFIGURATION = "reframe.yml"
 class Site:
     """The machine that a job runs on, as ReFrame's configuration names it.
 
-    `topology` and `coordinates` are names or paths, empty where nothing is known. `devices` are the names of a node's
-    NICs, None where the partition names none. `launcher` is railyard's name of it, empty until one is chosen.
-    `wrapper` is the program that the site starts in its place; empty for the launcher itself. `configuration` is the
-    file that defines the partition.
+    `topology` and `coordinates` are names or paths, empty where nothing is known; a job that makes a torus of its own
+    has that torus's. `devices` are the names of a node's NICs, None where the partition names none. `launcher` is
+    railyard's name of it, empty until one is chosen. `wrapper` is the program that the site starts in its place; empty
+    for the launcher itself. `configuration` is the file that defines the partition.
     """
 
     fullname: str

@@ -74,7 +74,13 @@ def names(environment: Mapping[str, str]) -> list[str]:
             return _in_file(variable, Path(path))
     for variable, command in launchers.node_commands().items():
         if variable in environment:
-            return list(hostfile.slots(hostfile.parse(_output(command), command[0])))
+            try:
+                done = programs.run(command)
+            except OSError as error:
+                raise RunError(f"{command[0]}: {error.strerror}") from error
+            if done.returncode != 0:
+                raise RunError(f"{' '.join(command[:3])} failed: {done.stderr.strip()}")
+            return list(hostfile.slots(hostfile.parse(done.stdout, command[0])))
     variables = ", ".join((*launchers.variables("node_list"), *NODE_FILES, *launchers.node_commands()))
     valid = f"a job, which sets one of {variables}; or a host file, one node per line, in RAILYARD_NODES"
     raise InputError("environment", "", problem="no variable that lists nodes", valid=valid)
@@ -97,16 +103,6 @@ def _in_file(variable: str, path: Path) -> list[str]:
     return nodes
 
 
-def _output(command: Sequence[str]) -> str:
-    try:
-        done = programs.run(command)
-    except OSError as error:
-        raise RunError(f"{command[0]}: {error.strerror}") from error
-    if done.returncode != 0:
-        raise RunError(f"{' '.join(command[:3])} failed: {done.stderr.strip()}")
-    return done.stdout
-
-
 def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
     """Place the job of a stage directory on the nodes granted, and write the files that its launches read.
 
@@ -125,15 +121,14 @@ def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
     granted = as_numbered(granted, described)
     kinds = node_kinds.of(described, job.site.devices) if is_measured else []
     nodes = dataclasses.replace(allocation(job, granted, described), kinds=kinds, boots=observed.boots(described))
-    plan = placing.plan_what_can(job, nodes)
+    plan = placing.plan(job, nodes)
     if not nodes.without:
         text = files.coordinates(nodes.allocation.topology, nodes.allocation.nodes)
         (folder / "coordinates").write_text(text)
     placing.write_plan(folder, plan)
-    archive.write_whole(folder / "machine.json", json.dumps(provenance.machine()), replace=True)
-    archive.write_whole(folder / "nodes.json", json.dumps(described), replace=True)
-    noted = json.dumps(surroundings.described(os.environ))
-    archive.write_whole(folder / ENVIRONMENT, noted, replace=True)
+    noted = surroundings.described(os.environ)
+    for name, document in (("machine.json", provenance.machine()), ("nodes.json", described), (ENVIRONMENT, noted)):
+        archive.write_whole(folder / name, json.dumps(document), replace=True)
     return dict(plan.placed.cannot)
 
 
@@ -160,7 +155,8 @@ def allocation(
     strangers = [name for name in granted if name not in (coordinates or index)]
     if strangers:
         where = job.site.coordinates or f"the topology {topology.name}"
-        return _unknown(job, granted, coordinates, f"{where} has no coordinate of {_some(strangers)}")
+        more = f" (and {len(strangers) - 1} more)" if len(strangers) > 1 else ""
+        return _unknown(job, granted, coordinates, f"{where} has no coordinate of {strangers[0]}{more}")
     indices = np.array([index[name] for name in granted], dtype=np.int64)
     requested = allocate(topology, job.spec.allocation, block=job.spec.block or None, seed=job.spec.seed)
     same = set(requested.indices.tolist()) == set(indices.tolist())
@@ -205,14 +201,8 @@ def _coordinates_of(
 
 def _unknown(job: Submitted, granted: Sequence[str], coordinates: Mapping[str, Coordinate], why: str) -> Nodes:
     topology = naming.flat(granted, rails=len(job.site.devices or [""]))
-    order = np.arange(len(granted), dtype=np.int64)
-    without = f"no coordinates: {why}"
-    in_order = scheduled(topology, order)
-    return Nodes(allocation=in_order, scheduled=in_order, coordinates=coordinates, without=without)
-
-
-def _some(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]} (and {len(names) - 1} more)"
+    in_order = scheduled(topology, np.arange(len(granted), dtype=np.int64))
+    return Nodes(allocation=in_order, scheduled=in_order, coordinates=coordinates, without=f"no coordinates: {why}")
 
 
 #: Folder of the descriptions, below the stage directory.
@@ -265,30 +255,19 @@ def _run(step: Step) -> None:
     into = step.folder / DESCRIPTIONS
     shutil.rmtree(into, ignore_errors=True)
     into.mkdir()
-    rendered = _by_srun(step) if "SLURM_JOB_ID" in step.environment else by_launcher(step)
+    count = str(len(step.granted))
+    srun = ("srun", "--overlap", "--mpi=none", "--cpu-bind=none", "--nodes", count, "--ntasks", count)
+    by_srun = Rendered(command=(*srun, "--ntasks-per-node=1"))
+    rendered = by_srun if "SLURM_JOB_ID" in step.environment else by_launcher(step)
     for name, text in rendered.files.items():
         (step.folder / name).write_text(text, encoding="utf-8")
-    command = [*rendered.command, _railyard(), "node-info", "--into", str(into.resolve())]
+    # By its path, because a shell on another node may lack the PATH of the job.
+    own = shutil.which("railyard") or str(Path(sys.executable).with_name("railyard"))
+    command = [*rendered.command, own, "node-info", "--into", str(into.resolve())]
+    environment = {**step.environment, **rendered.environment}
     subprocess.run(
-        command,
-        cwd=step.folder,
-        env={**step.environment, **rendered.environment},
-        capture_output=True,
-        text=True,
-        timeout=STEP_S,
-        check=True,
+        command, cwd=step.folder, env=environment, capture_output=True, text=True, timeout=STEP_S, check=True
     )
-
-
-def _railyard() -> str:
-    """Return this railyard's path: a shell on another node may lack the PATH of the job."""
-    return shutil.which("railyard") or str(Path(sys.executable).with_name("railyard"))
-
-
-def _by_srun(step: Step) -> Rendered:
-    count = str(len(step.granted))
-    words = ("srun", "--overlap", "--mpi=none", "--cpu-bind=none", "--nodes", count, "--ntasks", count)
-    return Rendered(command=(*words, "--ntasks-per-node=1"))
 
 
 def by_launcher(step: Step) -> Rendered:

@@ -84,7 +84,8 @@ class Counted:
         if not self.document:
             return None, self.reason
         rows = [{**row, "node": own_names.get(row["node"], row["node"])} for row in self._rows("nics")]
-        chosen = _called(rows, devices) if devices else _called(rows, DEFAULT_NAMES) or _of_fabrics(rows)
+        fabrics = [row for row in rows if row["group"] != ETHERNET]
+        chosen = _called(rows, devices) if devices else _called(rows, DEFAULT_NAMES) or fabrics or rows
         if not chosen:
             others = ", ".join(sorted({row["nic"] for row in rows})) or "none"
             return None, self.reason or f"no NIC was counted but {others}"
@@ -119,8 +120,12 @@ class Counted:
 
         Its sample is the share of these ranks in the bytes that all NICs sent, in percent.
         """
-        rows = self._rows("ranks")
-        total = _total(self._rows("nics"), {(row["node"], row["nic"]) for row in rows})
+        rows, nics = self._rows("ranks"), self._rows("nics")
+        used = {(row["node"], row["nic"]) for row in rows}
+        # The fabric's NICs, or the Ethernet devices that ranks used: one device may have both names.
+        fabric: int = sum(row["tx_bytes"] for row in nics if row["group"] != ETHERNET)
+        own: int = sum(row["tx_bytes"] for row in nics if (row["node"], row["nic"]) in used)
+        total = max(fabric, own)
         if not total or sum(row["tx_bytes"] for row in rows) < EXPLAINED * total:
             return []
         by_rank: dict[int, dict[str, int]] = {}
@@ -163,18 +168,6 @@ def _name(nic: str, names: Sequence[str]) -> str | None:
     if match := SLINGSHOT.fullmatch(nic):
         own |= {f"cxi{match[2]}", f"hsn{match[2]}"}
     return next((name for name in names if name in own), None)
-
-
-def _of_fabrics(rows: Rows) -> list[dict[str, Any]]:
-    fabric = [dict(row) for row in rows if row["group"] != ETHERNET]
-    return fabric or [dict(row) for row in rows]
-
-
-def _total(nics: Rows, used: set[tuple[str, str]]) -> int:
-    """Return what the fabric's NICs sent, or the Ethernet devices that ranks used: one device may have both names."""
-    fabric: int = sum(row["tx_bytes"] for row in nics if row["group"] != ETHERNET)
-    own: int = sum(row["tx_bytes"] for row in nics if (row["node"], row["nic"]) in used)
-    return max(fabric, own)
 
 
 def _listed(ranks: Sequence[int]) -> str:

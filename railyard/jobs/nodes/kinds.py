@@ -51,24 +51,20 @@ def of(described: Mapping[str, Mapping[str, Any]], devices: Sequence[str] | None
     counting = {device.partition(":")[0] for device in devices or ()}
     nodes: dict[str, list[str]] = {}
     for name, description in described.items():
-        nodes.setdefault(_text(description, counting), []).append(name)
+        # The layout as text, without Ethernet addresses, so that equal nodes have equal text.
+        nics = [
+            {field: value for field, value in nic.items() if field != "mac"}
+            for nic in description.get("nics", [])
+            if nic["name"] in counting
+        ]
+        same = {field: description.get(field, []) for field in ("cores", "distances", "gpus")}
+        nodes.setdefault(json.dumps({**same, "nics": nics}), []).append(name)
     kinds = [(node_layout.parse(json.loads(text)), names) for text, names in nodes.items()]
     return [
         NodeKind(layout=layout, names=tuple(names), hosts=tuple(str(described[name]["host"]) for name in names))
         for layout, names in sorted(kinds, key=lambda kind: -len(kind[1]))
         if layout is not None
     ]
-
-
-def _text(description: Mapping[str, Any], counting: Collection[str]) -> str:
-    """Return a node's layout as text, without Ethernet addresses, so that equal nodes have equal text."""
-    nics = [
-        {field: value for field, value in nic.items() if field != "mac"}
-        for nic in description.get("nics", [])
-        if nic["name"] in counting
-    ]
-    same = {field: description.get(field, []) for field in ("cores", "distances", "gpus")}
-    return json.dumps({**same, "nics": nics})
 
 
 def own_names(kinds: Sequence[NodeKind]) -> dict[str, str]:
@@ -112,10 +108,6 @@ def naming(kind: NodeKind) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise _named(kind, error) from error
-
-
-def _named(kind: NodeKind, error: InputError) -> InputError:
-    words = error.problem or (f"{error.value!r} is not valid" if error.value is not None else "no value")
-    problem = f"{words} on {kind.some()}"
-    return InputError(error.source, error.field, valid=error.valid, problem=problem)
+        words = error.problem or (f"{error.value!r} is not valid" if error.value is not None else "no value")
+        problem = f"{words} on {kind.some()}"
+        raise InputError(error.source, error.field, valid=error.valid, problem=problem) from error

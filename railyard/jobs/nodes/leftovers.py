@@ -48,8 +48,5 @@ def _belongs(process: Path, mark: bytes, folder: Path) -> bool:
     except OSError:
         return False
     is_helper = int(process.name) in {os.getpid(), os.getppid()} or b"end-launch" in words
-    return mark in variables and inside and not is_helper and not _is_script(words)
-
-
-def _is_script(words: list[bytes]) -> bool:
-    return any(word.endswith((b"rfm_job.sh", b"slurm_script")) for word in words)
+    is_script = any(word.endswith((b"rfm_job.sh", b"slurm_script")) for word in words)
+    return mark in variables and inside and not is_helper and not is_script

@@ -1,6 +1,6 @@
 """Record the environment of a job's launches: MPI's variables, modules, and the communication libraries loaded.
 
-Two records that differ in any of it are two cases. Secrets stay out by one rule (`is_secret`): a variable whose name
+Two records that differ in any of it are two cases. Secrets stay out by one rule: a variable whose name
 contains key, token, secret, pass, cred or auth, or whose value holds a user name in a URL, is recorded as `(left out)`.
 The user's home folder is written as `~`. Leaves out every variable without one of the prefixes below.
 """
@@ -32,24 +32,18 @@ MOST_CHARACTERS = 1000
 
 def described(environment: Mapping[str, str]) -> dict[str, Any]:
     """Return the variables of MPI and its networks, the modules, and the job's id in its batch system."""
-    home = environment.get("HOME", "")
-    variables = {
-        name: _value(name, value, home) for name, value in sorted(environment.items()) if name.startswith(PREFIXES)
-    }
+    home, variables = environment.get("HOME", ""), {}
+    for name, value in sorted(environment.items()):
+        if name.startswith(PREFIXES):
+            is_secret = SECRET_NAME.search(name) or SECRET_VALUE.search(value)
+            variables[name] = LEFT_OUT if is_secret else one_line(_shown(value, home))[:MOST_CHARACTERS]
     modules = [name for name in environment.get("LOADEDMODULES", "").split(":") if name]
     job = next((environment[name] for name in JOB_IDS if environment.get(name)), "")
     return {"variables": variables, "modules": modules, "job": job}
 
 
-def is_secret(name: str, value: str) -> bool:
-    """Return whether a variable may hold a secret."""
-    return bool(SECRET_NAME.search(name) or SECRET_VALUE.search(value))
-
-
-def _value(name: str, value: str, home: str) -> str:
-    if is_secret(name, value):
-        return LEFT_OUT
-    return one_line(value.replace(home, "~") if len(home) > 1 else value)[:MOST_CHARACTERS]
+def _shown(text: str, home: str) -> str:
+    return text.replace(home, "~") if len(home) > 1 else text
 
 
 def libraries(loaded: Sequence[Mapping[str, Any]], home: str = "") -> list[dict[str, str]]:
@@ -57,13 +51,12 @@ def libraries(loaded: Sequence[Mapping[str, Any]], home: str = "") -> list[dict[
 
     Each has its file, its version if it has one, and the sha256 of its content if the file can be read here.
     """
-    return [_library(Path(library["path"]), str(library["version"]), home) for library in loaded]
-
-
-def _library(path: Path, version: str, home: str) -> dict[str, str]:
-    try:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:
-        digest = ""
-    shown = str(path).replace(home, "~") if len(home) > 1 else str(path)
-    return {"file": one_line(shown), "version": one_line(version), "sha256": digest}
+    rows = []
+    for library in loaded:
+        try:
+            digest = hashlib.sha256(Path(library["path"]).read_bytes()).hexdigest()
+        except OSError:
+            digest = ""
+        file, version = one_line(_shown(library["path"], home)), one_line(str(library["version"]))
+        rows.append({"file": file, "version": version, "sha256": digest})
+    return rows

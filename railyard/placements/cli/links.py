@@ -193,6 +193,15 @@ def _rails_table(loads_by_name: dict[str, LinkLoads]) -> Table:
 
 
 def _document(loads: LinkLoads) -> dict[str, Any]:
+    by_rail: dict[str, Any] = {}
+    if loads.nics is not None:
+        nics = [
+            {"node": node.name, "nic": f"nic{rail}", "tx_bytes": sent, "rx_bytes": received}
+            for rail, out in enumerate(loads.host_out_bytes.tolist())
+            for node, sent, received in zip(loads.topology.nodes, out, loads.host_in_bytes[rail].tolist(), strict=True)
+        ]
+        leaves = [asdict(leaf) for leaf in loads.leaves()]
+        by_rail = {"nics_policy": loads.nics.policy, "nics": nics, "leaves": leaves}
     return {
         "protocol": loads.protocol.name,
         "slowest_s": loads.slowest_s,
@@ -202,21 +211,9 @@ def _document(loads: LinkLoads) -> dict[str, Any]:
         "mean_dilation_hops": loads.mean_dilation,
         "max_dilation_hops": loads.max_dilation,
         "injected_bytes": {"mean": float(loads.injected_bytes.mean()), "max": float(loads.injected_bytes.max())},
-        **_by_rail(loads),
+        **by_rail,
         "links": [
             {"link": link.name, "class": str(link.link_class), "bytes": size, "seconds": seconds}
             for link, size, seconds in loads.slowest(loads.link_s.size)
         ],
     }
-
-
-def _by_rail(loads: LinkLoads) -> dict[str, Any]:
-    """Return the bytes of every NIC and leaf, where the ranks' NICs are known."""
-    if loads.nics is None:
-        return {}
-    nics = [
-        {"node": node.name, "nic": f"nic{rail}", "tx_bytes": sent, "rx_bytes": received}
-        for rail, out in enumerate(loads.host_out_bytes.tolist())
-        for node, sent, received in zip(loads.topology.nodes, out, loads.host_in_bytes[rail].tolist(), strict=True)
-    ]
-    return {"nics_policy": loads.nics.policy, "nics": nics, "leaves": [asdict(leaf) for leaf in loads.leaves()]}

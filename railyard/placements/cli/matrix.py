@@ -47,8 +47,7 @@ def show(*, files: tuple[Path, ...], kind: Kind | None, phase: int | None, top: 
     if phase is not None and phase not in read.phase:
         valid = ", ".join(map(str, np.unique(read.phase).tolist()))
         raise InputError("--phase", "", phase, valid)
-    kinds = KINDS if kind is None else (Kind(kind),)
-    document = _summary(read, kinds, phase, top)
+    document = _summary(read, KINDS if kind is None else (Kind(kind),), phase, top)
     if as_json:
         click.echo(json.dumps(document))
     else:
@@ -134,7 +133,7 @@ def _summary(read: Matrix, kinds: tuple[Kind, ...], phase: int | None, top: int)
             }
             for at, kind in enumerate(KINDS)
         },
-        "phases": {int(number): _phase_bytes(read, int(number)) for number in np.unique(read.phase)},
+        "phases": {int(phase): float(read.size_bytes[read.phase == phase].sum()) for phase in np.unique(read.phase)},
         "partners": {"mean": float(partners.mean()), "max": int(partners.max())},
         "rank_bytes": {"mean": float(of_rank.mean()), "max": float(of_rank.max())},
         "left_out_calls": read.left_out,
@@ -144,10 +143,6 @@ def _summary(read: Matrix, kinds: tuple[Kind, ...], phase: int | None, top: int)
             for k in largest
         ],
     }
-
-
-def _phase_bytes(read: Matrix, phase: int) -> float:
-    return float(read.size_bytes[read.phase == phase].sum())
 
 
 def _print(document: dict[str, Any]) -> None:

@@ -9,8 +9,7 @@ import click
 
 from railyard.base.commands import COUNT, example, json_option, option
 from railyard.placements.nics import policies
-from railyard.placements.nics.policies import Assigned, Host
-from railyard.placements.nics.stacks import Settings, settings, stacks
+from railyard.placements.nics.stacks import settings, stacks
 from railyard.placements.topology import catalog
 
 
@@ -35,7 +34,14 @@ def nics(
     Without --policy or --stack: which stack can express which policy.
     """
     if policy is None or stack is None:
-        _print_table()
+        from rich import box
+        from rich.console import Console
+        from rich.table import Column, Table
+
+        table = Table(Column("stack", no_wrap=True), "policies that it can express", box=box.SIMPLE_HEAD)
+        for name, own in stacks().items():
+            table.add_row(name, ", ".join(str(kind) for kind in own.policies() if not kind.by_library))
+        Console().print(table)
         return
     topo = catalog.load(topology or "catalyst-dual-rail")
     on = policies.host(topo, ranks_per_node, devices.split(",") if devices else None)
@@ -43,7 +49,13 @@ def nics(
     variables = settings(chosen_policy, stack, on)
     assigned = policies.assign(chosen_policy, on)
     if as_json:
-        click.echo(json.dumps(_document(variables, assigned, on)))
+        document = {
+            "environment": dict(variables.environment),
+            "by_local_rank": [dict(own) for own in variables.by_local_rank],
+            "nics": [[on.nics[nic] for nic in chosen] for chosen in assigned],
+            "wrapper": variables.wrapper(),
+        }
+        click.echo(json.dumps(document))
         return
     for local, chosen in enumerate(assigned):
         names = ",".join(on.nics[nic] for nic in chosen) or "the library's choice"
@@ -51,23 +63,3 @@ def nics(
     for name, value in variables.environment.items():
         click.echo(f"export {name}={shlex.quote(value)}")
     click.echo(variables.wrapper(), nl=False)
-
-
-def _document(variables: Settings, assigned: Assigned, on: Host) -> dict[str, object]:
-    return {
-        "environment": dict(variables.environment),
-        "by_local_rank": [dict(own) for own in variables.by_local_rank],
-        "nics": [[on.nics[nic] for nic in chosen] for chosen in assigned],
-        "wrapper": variables.wrapper(),
-    }
-
-
-def _print_table() -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Column, Table
-
-    table = Table(Column("stack", no_wrap=True), "policies that it can express", box=box.SIMPLE_HEAD)
-    for name, stack in stacks().items():
-        table.add_row(name, ", ".join(str(kind) for kind in stack.policies() if not kind.by_library))
-    Console().print(table)

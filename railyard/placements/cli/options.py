@@ -128,9 +128,16 @@ def shared(command: Command) -> Command:
     """Add the shared options to a command, which gets them as `options`."""
 
     def wrapped(**values: Any) -> Any:
-        grid, traffic = _program(values.pop("grid"), values["matrix"])
+        grid, matrix = values.pop("grid"), values["matrix"]
+        extents = parse_extents(grid, "--grid") if grid else ()
+        if not extents and matrix is None:
+            raise InputError("--grid", "", problem="missing", valid="AxB or AxBxC, or --matrix FILE")
+        traffic = None
+        if matrix is not None:
+            traffic = read_traffic(matrix, math.prod(extents) if extents else None)
+            extents = extents or (traffic.ranks,)
         names = [name for name in SharedOptions.__dataclass_fields__ if name not in ("grid", "traffic")]
-        options = SharedOptions(grid=grid, traffic=traffic, **{name: values.pop(name) for name in names})
+        options = SharedOptions(grid=extents, traffic=traffic, **{name: values.pop(name) for name in names})
         return command(options=options, **values)
 
     wrapped.__doc__, wrapped.__name__ = command.__doc__, command.__name__
@@ -138,17 +145,6 @@ def shared(command: Command) -> Command:
     for decorate in reversed(_OPTIONS):
         wrapped = decorate(wrapped)
     return wrapped
-
-
-def _program(grid: str | None, matrix: Path | None) -> tuple[tuple[int, ...], Traffic | None]:
-    """Return the grid of ranks, and what they send where that was measured."""
-    extents = parse_extents(grid, "--grid") if grid else ()
-    if matrix is None:
-        if not extents:
-            raise InputError("--grid", "", problem="missing", valid="AxB or AxBxC, or --matrix FILE")
-        return extents, None
-    traffic = read_traffic(matrix, math.prod(extents) if extents else None)
-    return extents or (traffic.ranks,), traffic
 
 
 _OPTIONS = (

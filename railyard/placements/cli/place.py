@@ -23,7 +23,6 @@ from railyard.placements.orders import spec
 from railyard.placements.orders.allocation import Allocation
 from railyard.placements.orders.placement import Placement, check_ranks
 from railyard.placements.topology import cabinets, catalog
-from railyard.placements.topology.base import Topology
 
 FORMATS = ("table", "json", "openmpi-hostfile", "openmpi-rankfile", "coordinates", "links")
 
@@ -50,7 +49,9 @@ def topology(name: str | None, as_yaml: bool, as_cabinets: bool) -> None:
     from rich.table import Table
 
     links = Counter((topo.joins(k), str(k.link_class), k.rate_gbyte_s) for k in topo.links())
-    table = Table("dimension", "link class", "rate (GB/s, each way)", "links (directed)", title=_title(topo))
+    size = f"{topo.layout}, {topo.nodes_per_router} node(s) a router, {topo.rails} rail(s)"
+    title = f"{topo.name}: {size}{topo.routes_text}"
+    table = Table("dimension", "link class", "rate (GB/s, each way)", "links (directed)", title=title)
     for (dimension, link_class, rate), count in sorted(links.items()):
         table.add_row(dimension, link_class, f"{rate:.2f}", str(count))
     table.add_row("node", "host", f"{topo.host_rate_gbyte_s:.2f}", str(2 * len(topo.nodes) * topo.rails))
@@ -88,12 +89,11 @@ def place(
         case "table":
             _print(placed, placement)
         case "json":
-            nodes = [node.name for node in placed.nodes]
             document = {
                 "placement": placement,
                 "grid": options.grid,
                 "mean_hops": placed.mean_hops(),
-                "nodes": nodes,
+                "nodes": [node.name for node in placed.nodes],
                 "groups": _groups(placed.allocation),
             }
             click.echo(json.dumps(document))
@@ -116,16 +116,12 @@ def _show(rendered: Rendered, output: Path | None) -> None:
     for name, text in rendered.files.items():
         if output is None:
             click.echo(f"\n# {name}\n{text}", nl=False)
-        else:
-            _write(output, name, text)
-
-
-def _write(folder: Path, name: str, text: str) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError("--output", "", str(folder), f"a folder to write to ({error.strerror})") from error
+            continue
+        try:
+            output.mkdir(parents=True, exist_ok=True)
+            (output / name).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise InputError("--output", "", str(output), f"a folder to write to ({error.strerror})") from error
 
 
 def _print(placed: Placement, name: str) -> None:
@@ -136,7 +132,8 @@ def _print(placed: Placement, name: str) -> None:
     table = Table("rank", "grid", "node", "router x,y,z", "core", title=f"{name} on {topo.name}")
     for rank, (node, local) in enumerate(zip(placed.nodes, placed.local_ranks, strict=True)):
         core = str(local) if placed.binding != Binding.NONE else "any"
-        table.add_row(str(rank), _grid_place(rank, placed.grid), node.name, _comma(node.coordinate), core)
+        cell = [rank // math.prod(placed.grid[d + 1 :]) % extent for d, extent in enumerate(placed.grid)]
+        table.add_row(str(rank), _comma(cell), node.name, _comma(node.coordinate), core)
     console = Console()
     console.print(table)
     if counts := _groups(placed.allocation):
@@ -157,14 +154,5 @@ def _groups(allocation: Allocation) -> dict[str, Any] | None:
     return {"switches": len(set(allocation.switches.tolist())), "groups": len(nodes), "nodes_per_group": per_group}
 
 
-def _grid_place(rank: int, grid: tuple[int, ...]) -> str:
-    return _comma([rank // math.prod(grid[d + 1 :]) % extent for d, extent in enumerate(grid)])
-
-
 def _comma(numbers: tuple[int, ...] | list[int]) -> str:
     return ",".join(map(str, numbers))
-
-
-def _title(topo: Topology) -> str:
-    size = f"{topo.layout}, {topo.nodes_per_router} node(s) a router, {topo.rails} rail(s)"
-    return f"{topo.name}: {size}{topo.routes_text}"

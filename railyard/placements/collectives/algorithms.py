@@ -127,19 +127,12 @@ def _powers(ranks: int) -> list[int]:
 # ---- all to all: a rank's own data are its first blocks, what it gets the others ----
 
 
-def _direct(ranks: int, step: int) -> list[Move]:
+def _pairwise(ranks: int) -> Steps:
+    """In each step every rank sends another its block."""
     return [
-        Move(rank, (rank + step) % ranks, ((rank + step) % ranks,), (ranks + rank,), False) for rank in range(ranks)
+        [Move(rank, (rank + step) % ranks, ((rank + step) % ranks,), (ranks + rank,), False) for rank in range(ranks)]
+        for step in range(ranks)
     ]
-
-
-def _linear(shape: Shape) -> Made:
-    every = (_direct(shape.ranks, step) for step in range(shape.ranks))
-    return 2 * shape.ranks, [[move for step in every for move in step]]
-
-
-def _pairwise(shape: Shape) -> Made:
-    return 2 * shape.ranks, [_direct(shape.ranks, step) for step in range(shape.ranks)]
 
 
 def _bruck(shape: Shape) -> Made:
@@ -208,11 +201,6 @@ def _bine_tree(shape: Shape) -> Steps:
         has += [move.target for move in steps[-1]]
     root = [copy(even, odd, [0]) for odd, even in folded if even == 0]
     return [root, *on(steps, members), [copy(odd, even, [0]) for odd, even in folded if even]]
-
-
-def _reduced(tree: Steps) -> Made:
-    """Return an allreduce as a reduction along a tree and a broadcast back."""
-    return 1, [*backwards(tree, adds=True), *tree]
 
 
 def _scattered(shape: Shape, tree: Steps, gather: Steps) -> Made:
@@ -361,14 +349,9 @@ def _dissemination(ranks: int) -> Steps:
     return [[add(rank, (rank + reach) % ranks, [0]) for rank in range(ranks)] for reach in _powers(ranks)]
 
 
-def _whole(tree: Callable[[int], Steps]) -> Callable[[Shape], Made]:
-    """Make a broadcast of the undivided vector."""
-    return lambda shape: (1, tree(shape.ranks))
-
-
-def _back(tree: Callable[[int], Steps]) -> Callable[[Shape], Made]:
-    """Make a reduction and a broadcast along a tree."""
-    return lambda shape: _reduced(tree(shape.ranks))
+def _reduced(tree: Steps) -> Made:
+    """Return an allreduce as a reduction along a tree and a broadcast back."""
+    return 1, [*backwards(tree, adds=True), *tree]
 
 
 def _of_ranks(*parts: Callable[[int], Steps]) -> Callable[[Shape], Made]:
@@ -381,8 +364,8 @@ ALGORITHMS: Mapping[str, Mapping[str, Callable[[Shape], Made]]] = {
         "ring": _of_ranks(_ring_scatter, _ring_gather),
         "recursive-doubling": _doubling,
         "rabenseifner": _rabenseifner,
-        "binomial": _back(_binomial),
-        "linear": _back(_flat),
+        "binomial": lambda shape: _reduced(_binomial(shape.ranks)),
+        "linear": lambda shape: _reduced(_flat(shape.ranks)),
         "bine-tree": lambda shape: _reduced(_bine_tree(shape)),
         "bine": lambda shape: _halved(shape, _bine(shape.power), range(shape.power)),
         "bine-torus": lambda shape: _halved(shape, _torus(shape), range(shape.power)),
@@ -390,13 +373,17 @@ ALGORITHMS: Mapping[str, Mapping[str, Callable[[Shape], Made]]] = {
         "hierarchical": _hierarchical,
         "multi-rail": _multi_rail,
     },
-    "alltoall": {"linear": _linear, "pairwise": _pairwise, "bruck": _bruck},
+    "alltoall": {
+        "linear": lambda shape: (2 * shape.ranks, [[move for step in _pairwise(shape.ranks) for move in step]]),
+        "pairwise": lambda shape: (2 * shape.ranks, _pairwise(shape.ranks)),
+        "bruck": _bruck,
+    },
     "bcast": {
-        "binomial": _whole(_binomial),
-        "binomial-near": _whole(_binomial_near),
-        "linear": _whole(_flat),
-        "chain": _whole(_chain),
-        "binary": _whole(_binary),
+        "binomial": lambda shape: (1, _binomial(shape.ranks)),
+        "binomial-near": lambda shape: (1, _binomial_near(shape.ranks)),
+        "linear": lambda shape: (1, _flat(shape.ranks)),
+        "chain": lambda shape: (1, _chain(shape.ranks)),
+        "binary": lambda shape: (1, _binary(shape.ranks)),
         "bine-tree": lambda shape: (1, _bine_tree(shape)),
         "scatter-ring": lambda shape: _scattered(shape, _binomial(shape.ranks), _ring_gather(shape.ranks)),
         "scatter-doubling": lambda shape: _scattered(shape, _binomial(shape.ranks), _doubled(shape)[1]),
@@ -418,7 +405,7 @@ ALGORITHMS: Mapping[str, Mapping[str, Callable[[Shape], Made]]] = {
     "barrier": {
         "recursive-doubling": _doubling,
         "dissemination": lambda shape: (1, _dissemination(shape.ranks)),
-        "binomial": _back(_binomial),
-        "linear": _back(_flat),
+        "binomial": lambda shape: _reduced(_binomial(shape.ranks)),
+        "linear": lambda shape: _reduced(_flat(shape.ranks)),
     },
 }

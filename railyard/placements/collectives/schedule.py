@@ -48,23 +48,18 @@ class Schedule:
     def block_bytes(self, size_bytes: int) -> Floats:
         """Return the bytes of each block; `size_bytes` is the size of the vector, or of one rank's block.
 
-        A vector is divided as evenly as its elements allow, and the first blocks have one more. Those of sums have 8
-        bytes.
+        A vector is divided as evenly as its elements allow, and the first blocks have one more. Elements of sums have 8
+        bytes where the size is a multiple of it, others 1.
         """
         if self.collective not in SPLIT:
             return np.full(self.blocks, 0 if self.collective == "barrier" else size_bytes, dtype=np.float64)
-        element = element_bytes(self.collective, size_bytes)
+        element = 8 if self.collective == "allreduce" and size_bytes % 8 == 0 else 1
         whole, more = divmod(size_bytes // element, self.blocks)
         return element * (whole + (np.arange(self.blocks) < more)).astype(np.float64)
 
 
 #: Collectives whose size is that of a vector, which algorithms divide into blocks as they like.
 SPLIT = ("allreduce", "bcast")
-
-
-def element_bytes(collective: str, size_bytes: int) -> int:
-    """Return the bytes of an element: 8 for sums, where the size is a multiple of it, and 1 otherwise."""
-    return 8 if collective in ("allreduce", "reduce-scatter") and size_bytes % 8 == 0 else 1
 
 
 def matrix_of(schedule: Schedule, size_bytes: int) -> Matrix:

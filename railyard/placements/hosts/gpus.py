@@ -12,6 +12,7 @@ Zero specification, "Environment variables", ZE_AFFINITY_MASK.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -77,21 +78,15 @@ def _pair(layout: NodeLayout, gpu: int, nics: Sequence[str]) -> RankGpu:
 
     def farness(index: int) -> tuple[int, int]:
         name = nics[index].partition(":")[0]
-        shared = _common(layout.places.get(address, ""), layout.places.get(name, ""))
-        return layout.distance(domain, layout.nics[name]), -shared
+        paths = [list(filter(None, layout.places.get(one, "").split("/"))) for one in (address, name)]
+        return layout.distance(domain, layout.nics[name]), -common(*paths)
 
-    by_nearness = sorted(range(len(nics)), key=lambda index: (farness(index), index))
-    first, last = farness(by_nearness[0]), farness(by_nearness[-1])
-    nearest = [index for index in by_nearness if farness(index) == first]
-    farthest = [index for index in by_nearness if farness(index) == last]
+    far = list(map(farness, range(len(nics))))
+    nearest, farthest = ([index for index in range(len(far)) if far[index] == end] for end in (min(far), max(far)))
     return RankGpu(gpu=gpu, near=nearest[gpu % len(nearest)], far=farthest[gpu % len(farthest)])
 
 
-def _common(one: str, other: str) -> int:
-    """Return how many parts two PCI paths begin with in common."""
-    count = 0
-    for mine, theirs in zip(one.split("/"), other.split("/"), strict=False):
-        if mine != theirs or not mine:
-            break
-        count += 1
-    return count
+def common(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return the number of equal words, such as bridges of a PCI path, with which two sequences begin."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -68,7 +68,7 @@ def granted(path: Path, topology: Topology) -> NDArray[np.int64]:
 
     Raises InputError, in one line, for a file that cannot be read or is empty, or a node that the topology lacks.
     """
-    return _indices(path, topology, most=None)
+    return np.array(list(dict.fromkeys(of_ranks(path, topology, most=MOST_RANKS).tolist())), dtype=np.int64)
 
 
 def of_ranks(path: Path, topology: Topology, *, most: int) -> NDArray[np.int64]:
@@ -77,7 +77,20 @@ def of_ranks(path: Path, topology: Topology, *, most: int) -> NDArray[np.int64]:
     `NODE:COUNT` and `NODE*COUNT` are so many ranks. Raises InputError as `granted`, and for a node that is named more
     than `most` times.
     """
-    return _indices(path, topology, most=most)
+    index = {node.name: k for k, node in enumerate(topology.nodes)}
+    indices: list[int] = []
+    seen: Counter[str] = Counter()
+    for entry in entries(path):
+        where, name = f"line {entry.line}", entry.name
+        if name not in index:
+            valid = f"a node of {topology.name}, whose coordinate is known: {_some(topology)}"
+            raise InputError(str(path), where, name, valid)
+        seen[name] += entry.ranks
+        if seen[name] > most:
+            times = "once" if most == 1 else f"at most {most} times"
+            raise InputError(str(path), where, problem=f"{name} is named again", valid=f"each node {times}")
+        indices += [index[name]] * entry.ranks
+    return np.array(indices, dtype=np.int64)
 
 
 def read_nics(path: Path, topology: Topology) -> list[Nic]:
@@ -148,9 +161,7 @@ def _without_aliases(parsed: list[HostEntry]) -> list[HostEntry]:
     first = dict.fromkeys(entry.name for entry in parsed)
     long = Counter(label for name in first if (label := name.partition(".")[0]) != name and label in first)
     same = {name: label for name in first if long[label := name.partition(".")[0]] == 1}
-    chosen: dict[str, str] = {}
-    for name, label in same.items():
-        chosen.setdefault(label, name)
+    chosen = {label: name for name, label in reversed(same.items())}
     return [
         dataclasses.replace(entry, name=chosen[same[entry.name]]) if entry.name in same else entry for entry in parsed
     ]
@@ -158,7 +169,11 @@ def _without_aliases(parsed: list[HostEntry]) -> list[HostEntry]:
 
 def _hosts(line: str, *, is_only: bool) -> Iterator[tuple[str, int, int]]:
     """Yield name, slots and ranks of each host of a line; only one that is all of its text may name several."""
-    first, *rest = WORD.findall(_joined(line)) or [line]
+    if line.count("[") != line.count("]"):
+        raise InputError("host file", "", line, FORMS)
+    for sign in "=,":
+        line = sign.join(part.strip() for part in line.split(sign))
+    first, *rest = WORD.findall(line) or [line]
     if rest and rest[0].isdecimal():
         pairs = len(rest) % 2 == 1 and all(word.isdecimal() for word in rest[::2])
         later = zip(rest[1::2], rest[2::2], strict=True) if pairs else ()
@@ -206,15 +221,6 @@ def _named(words: Sequence[str]) -> str:
     return names[0]
 
 
-def _joined(line: str) -> str:
-    """Return a line without the blanks around `=` and `,`; InputError for a bracket that is not closed."""
-    if line.count("[") != line.count("]"):
-        raise InputError("host file", "", line, FORMS)
-    for sign in "=,":
-        line = sign.join(part.strip() for part in line.split(sign))
-    return line
-
-
 def _counted(word: str) -> Iterator[tuple[str, int, int]]:
     for part in split_outside_brackets(word):
         match = COUNTED.fullmatch(part)
@@ -233,23 +239,6 @@ def _host(name: str) -> str:
     if not NAME.fullmatch(name):
         raise InputError("host file", "", name, FORMS)
     return name
-
-
-def _indices(path: Path, topology: Topology, *, most: int | None) -> NDArray[np.int64]:
-    index = {node.name: k for k, node in enumerate(topology.nodes)}
-    indices: list[int] = []
-    seen: Counter[str] = Counter()
-    for entry in entries(path):
-        where, name = f"line {entry.line}", entry.name
-        if name not in index:
-            valid = f"a node of {topology.name}, whose coordinate is known: {_some(topology)}"
-            raise InputError(str(path), where, name, valid)
-        seen[name] += entry.ranks
-        if most is not None and seen[name] > most:
-            times = "once" if most == 1 else f"at most {most} times"
-            raise InputError(str(path), where, problem=f"{name} is named again", valid=f"each node {times}")
-        indices += [index[name]] * entry.ranks
-    return np.array(indices if most is not None else list(dict.fromkeys(indices)), dtype=np.int64)
 
 
 def _some(topology: Topology) -> str:

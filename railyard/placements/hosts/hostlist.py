@@ -5,11 +5,12 @@ ClusterShell's NodeSet sorts names, and loses the order in which a scheduler fil
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from railyard.base.errors import InputError
 
@@ -32,13 +33,23 @@ def expand(text: str) -> list[str]:
     parts = [BRACKET.split(part) for part in split_outside_brackets(text)]
     ranges = [[_ranges(inside) for inside in part[1::2]] for part in parts]
     _check_number("host list", map(_count, ranges))
-    return [name for part, own in zip(parts, ranges, strict=True) for name in _expand_one(part, own)]
+    names: list[str] = []
+    for part, own in zip(parts, ranges, strict=True):
+        choices = [[text] for text in part]
+        choices[1::2] = [
+            [f"{k:0{width}d}" for first, last, width in one for k in range(first, last + 1)] for one in own
+        ]
+        names += map("".join, itertools.product(*choices))
+    return names
 
 
 def check(text: str, source: str) -> None:
     """Raise InputError for a text whose host lists have more names than any machine has nodes."""
-    lists = (match[0] for match in BRACKETS.finditer(text))
-    _check_number(source, (_count_in(brackets) for brackets in lists if re.search("[-,]", brackets)))
+    counts = []
+    for brackets in BRACKETS.findall(text):
+        with contextlib.suppress(InputError):  # `expand` refuses it before it makes any name
+            counts.append(_count([_ranges(inside) for inside in BRACKET.findall(brackets)]))
+    _check_number(source, (count for count in counts if count > 1))
 
 
 def _check_number(source: str, counts: Iterable[int]) -> None:
@@ -56,27 +67,9 @@ def split_outside_brackets(text: str) -> list[str]:
     return [part.strip() for part in re.findall(r"(?:[^,\[]|\[[^\]]*\])+", text) if part.strip()]
 
 
-def _expand_one(part: Sequence[str], ranges: Sequence[Ranges]) -> Iterator[str]:
-    own = map(_numbers, ranges)
-    choices = [next(own) if index % 2 else [text] for index, text in enumerate(part)]
-    return map("".join, itertools.product(*choices))
-
-
-def _numbers(ranges: Ranges) -> list[str]:
-    return [f"{number:0{width}d}" for first, last, width in ranges for number in range(first, last + 1)]
-
-
 def _count(brackets: Sequence[Ranges]) -> int:
     """Return the number of names that brackets make of one."""
     return math.prod(sum(last - first + 1 for first, last, _ in bracket) for bracket in brackets)
-
-
-def _count_in(text: str) -> int:
-    """Return the number of names of a name with brackets; 1 if `expand` refuses it before it makes any."""
-    try:
-        return _count([_ranges(inside) for inside in BRACKET.findall(text)])
-    except InputError:
-        return 1
 
 
 @functools.lru_cache

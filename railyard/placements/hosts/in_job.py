@@ -44,22 +44,17 @@ def coordinates(descriptions: Mapping[str, Description]) -> NodeCoordinates | No
     problem: InputError | None = None
     for kind, source in SOURCES.items():
         try:
-            located = source(descriptions)
+            if located := source(descriptions):
+                return dataclasses.replace(located, kind=kind)
         except InputError as error:
             problem = problem or error
-            continue
-        if located is not None:
-            return dataclasses.replace(located, kind=kind)
     if problem:
         raise problem
     return None
 
 
-def _by_names(
-    descriptions: Mapping[str, Description], place_of: Callable[[Description], Place | None]
-) -> NodeCoordinates | None:
+def _by_names(places: Mapping[str, Place | None]) -> NodeCoordinates | None:
     """Return the coordinates of nodes by the names of their groups and switches; None if a node has none."""
-    places = {host: place_of(description) for host, description in descriptions.items()}
     located = {host: names for host, names in places.items() if names is not None}
     if not located or len(located) < len(places):
         return None
@@ -118,8 +113,8 @@ def slurm(descriptions: Mapping[str, Description]) -> NodeCoordinates | None:
     whole = any(len(path) != len(kinds) for path in paths.values())  # a switch's name has a dot
     one_root = len(kinds) == 2 and len({path[0] for path in paths.values()}) == 1
     if whole or len(kinds) == 1 or one_root:
-        return _by_names({host: {"at": address} for host, address in above.items()}, lambda one: ("", one["at"]))
-    return _by_names({host: {"at": path} for host, path in paths.items()}, lambda one: (one["at"][-2], one["at"][-1]))
+        return _by_names({host: ("", address) for host, address in above.items()})
+    return _by_names({host: (path[-2], path[-1]) for host, path in paths.items()})
 
 
 def _numbered(kind: str, above: Mapping[str, str]) -> NodeCoordinates:
@@ -137,14 +132,13 @@ def _above(host: str, description: Description) -> str:
     """Return a node's address in Slurm without the node itself, whose name may have dots."""
     address = str(description.get("switches", ""))
     for name in (str(description.get("node_name", "")), host, str(description.get("host", ""))):
-        match = re.fullmatch(rf"(.*)\.{re.escape(name)}(?:\.[^:]*)?", address) if name else None
-        if match:
+        if name and (match := re.fullmatch(rf"(.*)\.{re.escape(name)}(?:\.[^:]*)?", address)):
             return match[1]
     return address.rpartition(".")[0]
 
 
 SOURCES: Mapping[str, Callable[[Mapping[str, Description]], NodeCoordinates | None]] = {
-    "slingshot": lambda descriptions: _by_names(descriptions, slingshot),
+    "slingshot": lambda descriptions: _by_names({host: slingshot(one) for host, one in descriptions.items()}),
     "slurm": slurm,
-    "xname": lambda descriptions: _by_names(descriptions, xname),
+    "xname": lambda descriptions: _by_names({host: xname(one) for host, one in descriptions.items()}),
 }

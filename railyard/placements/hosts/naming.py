@@ -28,9 +28,16 @@ def named(topology: Topology, coordinates: Mapping[str, Coordinate], source: str
     """
     slots: Counter[Coordinate] = Counter()
     names: dict[tuple[Coordinate, int], str] = {}
+    dimensions = len(topology.extents)
     for name, coordinate in coordinates.items():
-        at = _without_padding(coordinate, len(topology.extents))
-        _check(topology, name, at, slot=slots[at], source=source)
+        # A line of a file has zeros up to three numbers.
+        at = coordinate if any(coordinate[dimensions:]) else coordinate[:dimensions]
+        if at not in topology.router_numbers:
+            box = "x".join(map(str, topology.extents))
+            raise InputError(source, name, ",".join(map(str, at)), f"a coordinate of {topology.name}, {box}")
+        if slots[at] >= topology.nodes_at(at):
+            surplus = f"node {slots[at] + 1} at {','.join(map(str, at))}"
+            raise InputError(source, name, surplus, f"at most {topology.nodes_at(at)} nodes per router")
         names[at, slots[at]] = name
         slots[at] += 1
     return dataclasses.replace(topology, names=names)
@@ -100,17 +107,3 @@ def flat(names: Sequence[str], rails: int = 1) -> Topology:
         names={((index, 0, 0), 0): name for index, name in enumerate(names)},
         leaves=len(names),
     )
-
-
-def _without_padding(at: Coordinate, dimensions: int) -> Coordinate:
-    """Return a coordinate without the zeros that fill a line of a file up to three numbers."""
-    return at[:dimensions] if not any(at[dimensions:]) else at
-
-
-def _check(topology: Topology, name: str, at: Coordinate, *, slot: int, source: str) -> None:
-    if at not in topology.router_numbers:
-        box = "x".join(map(str, topology.extents))
-        raise InputError(source, name, ",".join(map(str, at)), f"a coordinate of {topology.name}, {box}")
-    if slot >= topology.nodes_at(at):
-        surplus = f"node {slot + 1} at {','.join(map(str, at))}"
-        raise InputError(source, name, surplus, f"at most {topology.nodes_at(at)} nodes per router")

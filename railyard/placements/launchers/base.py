@@ -14,7 +14,6 @@ from railyard.base.errors import InputError
 from railyard.placements.hosts.node import Binding
 from railyard.placements.orders.placement import Placement
 
-EVERY_BINDING = frozenset(Binding)
 #: Variables of batch systems that hold the path of the job's node file: PBS, LSF and OAR one line per slot, Grid Engine
 #: (sge_pe(5), pe_hostfile) the host, its slots, its queue and its processors on a line.
 BATCH_NODE_FILES = ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "OAR_NODEFILE", "PE_HOSTFILE")
@@ -110,7 +109,7 @@ class Launcher:
     node_list: tuple[str, ...] = ()
     node_files: tuple[str, ...] = ()
     node_commands: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    bindings: frozenset[Binding] = EVERY_BINDING
+    bindings: frozenset[Binding] = frozenset(Binding)
     pass_variables: Callable[[Mapping[str, str]], Passed] = pass_by_environment
     all_gpus: Mapping[str, str] = field(default_factory=dict)
     general: bool = False

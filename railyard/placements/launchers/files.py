@@ -21,9 +21,9 @@ def counted_hostfile(nodes: Sequence[Node]) -> str:
     return "".join(f"{name}*{count}\n" if count > 1 else f"{name}\n" for name, count in groups)
 
 
-def openmpi_default_hostfile(topology: Topology, slots: int = 1) -> str:
-    """Return every node of a topology, in its order."""
-    return "".join(f"{node.name} slots={slots}\n" for node in topology.nodes)
+def openmpi_default_hostfile(topology: Topology) -> str:
+    """Return every node of a topology, in its order, with one slot."""
+    return "".join(f"{node.name} slots=1\n" for node in topology.nodes)
 
 
 def coordinates(topology: Topology, nodes: Sequence[Node] | None = None) -> str:
@@ -51,10 +51,9 @@ def links(topology: Topology, rail: int = 0) -> str:
     wiring or fixed routes.
     """
     lines = [f"host {topology.host_rate_gbyte_s:.10g}\n"]
-    lines += [
-        f"link {link.direction} {three(link.coordinate, 0)} {link.link_class} {link.rate_gbyte_s:.10g}\n"
-        for link in topology.lattice_links()
-    ]
+    for link in topology.lattice_links():
+        source = f"{topology.direction(link)} {three(link.source.coordinate, 0)}"
+        lines.append(f"link {source} {link.link_class} {link.rate_gbyte_s:.10g}\n")
     return "".join(lines if len(lines) > 1 else [*lines, *link_tests.lines(topology, rail)])
 
 

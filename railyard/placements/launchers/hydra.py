@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from railyard.base.errors import InputError
 from railyard.placements.hosts.node import Binding
@@ -43,29 +43,36 @@ MVAPICH_SOURCE = "[user guide of MVAPICH2 2.3](https://mvapich.cse.ohio-state.ed
 MVAPICH_LOCAL_RANK = ("MV2_COMM_WORLD_LOCAL_RANK",)
 
 
-def render_mpich(placed: Placement, stem: str) -> Rendered:
-    """Return the command and files that start the ranks as placed.
+def renderer(
+    launcher: str, bound: Callable[[Placement], Passed], option: str = "-f"
+) -> Callable[[Placement, str], Rendered]:
+    """Return the function that renders a placement for a Hydra; `option` takes its host file, `bound` binds the ranks.
 
-    Raises InputError for a node whose ranks are not consecutive, and for ranks bound to NUMA nodes in turn.
+    The function raises InputError for a node that recurs, which Hydra takes for another node, and for ranks that it
+    deals to NUMA nodes in turn where these are not the blocks that a placement promises.
     """
-    bindings: dict[Binding, tuple[str, ...]] = {
-        Binding.NONE: (),  # Hydra's default, too
-        Binding.LAUNCHER: (),
-        Binding.CORE: ("-bind-to", "user:" + ",".join(map(str, range(placed.ranks_per_node)))),
-        Binding.NUMA: ("-bind-to", "numa", "-map-by", "numa"),
-    }
-    return _rendered(placed, stem, "mpich", words=bindings[placed.binding])
 
+    def render(placed: Placement, stem: str) -> Rendered:
+        file, names = f"{stem}.hosts", placed.allocation.topology.nodes
+        runs = [(node, len(list(same))) for node, same in itertools.groupby(placed.indices.tolist())]
+        node, times = Counter(node for node, _ in runs).most_common(1)[0]
+        if times > 1:
+            what = f"{placed.order}, which comes back to {names[node].name}"
+            orders = "cart-create, snake, scheduler"
+            valid = f"for {launcher} the ranks of a node one after another ({orders}) or one rank a node"
+            raise InputError("launcher", "placement", what, valid)
+        numa_nodes = placed.allocation.topology.sockets_per_node
+        if placed.binding == Binding.NUMA and placed.ranks_per_node > numa_nodes > 1:
+            valid = f"none, core, or at most {numa_nodes} ranks a node ({launcher} deals ranks to NUMA nodes in turn)"
+            raise InputError("launcher", "binding", problem=f"{launcher} cannot bind by numa", valid=valid)
+        passed = bound(placed)
+        return Rendered(
+            command=("mpiexec", option, file, "-n", str(len(placed.indices)), *passed.options),
+            environment=passed.environment,
+            files={file: "".join(f"{names[node].name}:{count}\n" for node, count in runs)},
+        )
 
-def render_intel_mpi(placed: Placement, stem: str) -> Rendered:
-    """Return the command and files that start the ranks as placed; InputError as `render_mpich`."""
-    environment = {"I_MPI_JOB_RESPECT_PROCESS_PLACEMENT": "0", **_pinning(placed)}
-    return _rendered(placed, stem, "intel-mpi", option="-machinefile", environment=environment)
-
-
-def render_mvapich(placed: Placement, stem: str) -> Rendered:
-    """Return the command and files that start the ranks as placed; InputError if a node's ranks are not consecutive."""
-    return _rendered(placed, stem, "mvapich", environment=_affinity(placed))
+    return render
 
 
 def render_rsh(placed: Placement, stem: str) -> Rendered:
@@ -76,50 +83,23 @@ def render_rsh(placed: Placement, stem: str) -> Rendered:
     return Rendered(command=(*ranks, *settings), files={file: openmpi_hostfile(placed.nodes)})
 
 
-def _rendered(
-    placed: Placement,
-    stem: str,
-    launcher: str,
-    *,
-    option: str = "-f",
-    words: tuple[str, ...] = (),
-    environment: Mapping[str, str] | None = None,
-) -> Rendered:
-    """Return mpiexec with its host file.
-
-    Raises InputError for a node that recurs, which Hydra takes for another node, and for ranks that it deals to NUMA
-    nodes in turn where these are not the blocks that a placement promises.
-    """
-    file, names = f"{stem}.hosts", placed.allocation.topology.nodes
-    runs = [(node, len(list(same))) for node, same in itertools.groupby(placed.indices.tolist())]
-    node, times = Counter(node for node, _ in runs).most_common(1)[0]
-    if times > 1:
-        what = f"{placed.order}, which comes back to {names[node].name}"
-        orders = "cart-create, snake, scheduler"
-        valid = f"for {launcher} the ranks of a node one after another ({orders}) or one rank a node"
-        raise InputError("launcher", "placement", what, valid)
-    numa_nodes = placed.allocation.topology.sockets_per_node
-    if placed.binding == Binding.NUMA and placed.ranks_per_node > numa_nodes > 1:
-        valid = f"none, core, or at most {numa_nodes} ranks a node ({launcher} deals ranks to NUMA nodes in turn)"
-        raise InputError("launcher", "binding", problem=f"{launcher} cannot bind by numa", valid=valid)
-    return Rendered(
-        command=("mpiexec", option, file, "-n", str(len(placed.indices)), *words),
-        environment=dict(environment or {}),
-        files={file: "".join(f"{names[node].name}:{count}\n" for node, count in runs)},
-    )
+def _mpich_options(placed: Placement) -> Passed:
+    bindings: dict[Binding, tuple[str, ...]] = {
+        Binding.CORE: ("-bind-to", "user:" + ",".join(map(str, range(placed.ranks_per_node)))),
+        Binding.NUMA: ("-bind-to", "numa", "-map-by", "numa"),
+    }
+    return Passed(options=bindings.get(placed.binding, ()))  # Hydra's default is no binding
 
 
-def _pinning(placed: Placement) -> dict[str, str]:
-    match placed.binding:
-        case Binding.NONE:
-            return {"I_MPI_PIN": "0"}
-        case Binding.CORE:
-            cores = ",".join(map(str, range(placed.ranks_per_node)))
-            return {"I_MPI_PIN": "1", "I_MPI_PIN_PROCESSOR_LIST": cores}
-        case Binding.NUMA:
-            return {"I_MPI_PIN": "1", "I_MPI_PIN_DOMAIN": "numa"}
-        case Binding.LAUNCHER:
-            return {}
+def _pinning(placed: Placement) -> Passed:
+    cores = ",".join(map(str, range(placed.ranks_per_node)))
+    bindings = {
+        Binding.NONE: {"I_MPI_PIN": "0"},
+        Binding.CORE: {"I_MPI_PIN": "1", "I_MPI_PIN_PROCESSOR_LIST": cores},
+        Binding.NUMA: {"I_MPI_PIN": "1", "I_MPI_PIN_DOMAIN": "numa"},
+        Binding.LAUNCHER: {},
+    }
+    return Passed(environment={"I_MPI_JOB_RESPECT_PROCESS_PLACEMENT": "0", **bindings[placed.binding]})
 
 
 def _affinity(placed: Placement) -> dict[str, str]:
@@ -161,7 +141,7 @@ def pass_before_program(variables: Mapping[str, str]) -> Passed:
 LAUNCHERS = (
     Launcher(
         name="mpich",
-        render=render_mpich,
+        render=renderer("mpich", _mpich_options),
         selected_by=(("mpiexec", "mpich"), ("mpirun", "mpich")),
         local_rank=("MPI_LOCALRANKID",),
         node_files=BATCH_NODE_FILES,
@@ -172,7 +152,7 @@ LAUNCHERS = (
     ),
     Launcher(
         name="intel-mpi",
-        render=render_intel_mpi,
+        render=renderer("intel-mpi", _pinning, "-machinefile"),
         selected_by=tuple((name, "intel-mpi") for name in STARTED_BY_INTEL),
         local_rank=("MPI_LOCALRANKID",),
         node_files=BATCH_NODE_FILES,
@@ -184,7 +164,7 @@ LAUNCHERS = (
     ),
     Launcher(
         name="mvapich",
-        render=render_mvapich,
+        render=renderer("mvapich", lambda placed: Passed(environment=_affinity(placed))),
         selected_by=(("mpiexec", "mvapich2"), ("mpirun", "mvapich2")),
         local_rank=MVAPICH_LOCAL_RANK,
         node_files=BATCH_NODE_FILES,

@@ -132,17 +132,18 @@ def rank_variables(hosts: AgentHosts) -> dict[str, str]:
     )
 
 
-def reach_parameters(hosts: AgentHosts, component: str) -> dict[str, str]:
-    """Return the parameters by which mpirun starts its daemons: `component` is `plm_rsh` or `plm_ssh`."""
-    return {f"{component}_agent": hosts.agent, f"{component}_no_tree_spawn": "1", f"{component}_num_concurrent": "4096"}
+def reach_parameters(hosts: AgentHosts, component: str, radix: str, hostfile: str) -> dict[str, str]:
+    """Return the parameters by which mpirun finds and starts its daemons: `component` is `plm_rsh` or `plm_ssh`.
 
-
-def radix(hosts: AgentHosts) -> str:
-    """Return the radix at which every daemon connects to the head alone.
-
-    The head's neighbour entry is permanent, so the kernel's small table of other neighbours does not overflow.
+    At this radix every daemon connects to the head alone, whose neighbour entry is permanent, so that the kernel's
+    small table of other neighbours does not overflow.
     """
-    return str(max(RADIX, hosts.count))
+    start = {"agent": hosts.agent, "no_tree_spawn": "1", "num_concurrent": "4096"}
+    return {
+        **{f"{component}_{name}": value for name, value in start.items()},
+        radix: str(max(RADIX, hosts.count)),
+        hostfile: hosts.hostfile,
+    }
 
 
 def as_root(*programs: str) -> dict[str, str]:
@@ -152,12 +153,7 @@ def as_root(*programs: str) -> dict[str, str]:
 
 def on_agent_hosts_4(hosts: AgentHosts) -> AgentVariables:
     """Return the variables of Open MPI 4's mpirun, of its daemons and ranks."""
-    reach = {
-        "plm": "rsh",
-        **reach_parameters(hosts, "plm_rsh"),
-        "routed_radix": radix(hosts),
-        "orte_default_hostfile": hosts.hostfile,
-    }
+    reach = {"plm": "rsh", **reach_parameters(hosts, "plm_rsh", "routed_radix", "orte_default_hostfile")}
     daemons = {"orte_tmpdir_base": hosts.folder, "oob_tcp_if_include": hosts.management}
     run = {**parameters(daemons), **rank_variables(hosts), **as_root("OMPI")}
     return AgentVariables(reach=parameters(reach), run=run)
@@ -165,11 +161,7 @@ def on_agent_hosts_4(hosts: AgentHosts) -> AgentVariables:
 
 def on_agent_hosts_5(hosts: AgentHosts) -> AgentVariables:
     """Return the variables of Open MPI 5's mpirun and ranks, and of its daemons, which are PRRTE's."""
-    reach = {
-        **reach_parameters(hosts, "plm_ssh"),
-        "rml_base_radix": radix(hosts),
-        "prte_default_hostfile": hosts.hostfile,
-    }
+    reach = reach_parameters(hosts, "plm_ssh", "rml_base_radix", "prte_default_hostfile")
     daemons = {"prte_tmpdir_base": hosts.folder, "prte_if_include": hosts.management}
     ranks = {name: value for name, value in rank_variables(hosts).items() if name not in GONE}
     return AgentVariables(

@@ -75,15 +75,12 @@ def _node_file(placed: Placement, stem: str) -> dict[str, str]:
 def _cpu_bind(placed: Placement) -> tuple[str, ...]:
     """Return srun's option for the placement's binding."""
     local = range(placed.ranks_per_node)
-    match placed.binding:
-        case Binding.NONE:
-            return ("--cpu-bind=none",)
-        case Binding.CORE:
-            return ("--cpu-bind=map_cpu:" + ",".join(map(str, local)),)
-        case Binding.NUMA:
-            return ("--cpu-bind=map_ldom:" + ",".join(str(numa_of(placed, k)) for k in local),)
-        case Binding.LAUNCHER:
-            return ()
+    bindings: dict[Binding, tuple[str, ...]] = {
+        Binding.NONE: ("--cpu-bind=none",),
+        Binding.CORE: ("--cpu-bind=map_cpu:" + ",".join(map(str, local)),),
+        Binding.NUMA: ("--cpu-bind=map_ldom:" + ",".join(str(numa_of(placed, k)) for k in local),),
+    }
+    return bindings.get(placed.binding, ())
 
 
 def render_slurm(placed: Placement, stem: str) -> Rendered:
@@ -122,17 +119,12 @@ def render_cray_mpich(placed: Placement, stem: str) -> Rendered:
 
 def render_ibrun(placed: Placement, stem: str) -> Rendered:
     """Return the command that starts the ranks; InputError for an order that does not fill the first granted nodes."""
-    if not placed.order.by_launcher and not _is_first(placed):
+    first = placed.allocation.as_launched[: len(np.unique(placed.indices))]
+    if not placed.order.by_launcher and not (_fills(placed) and set(first) == set(placed.indices)):
         valid = "for ibrun scheduler, or an order that fills the first granted nodes one after another"
         raise InputError("launcher", "placement", str(placed.order), valid)
     command = ("ibrun", "-n", str(len(placed.indices)), "-o", "0")
     return Rendered(command=command, environment=UNBOUND if placed.binding == Binding.NONE else {})
-
-
-def _is_first(placed: Placement) -> bool:
-    """Return whether ranks fill the first granted nodes in the scheduler's order."""
-    count = len(np.unique(placed.indices))
-    return _fills(placed) and set(placed.allocation.as_launched[:count]) == set(placed.indices)
 
 
 LAUNCHERS = (

@@ -49,36 +49,26 @@ class Background:
 
 def read(path: Path, topology: Topology) -> Background:
     """Return what others leave of a topology's links; InputError in one line for a file without them."""
-    source = str(path)
+    source, places, left = str(path), topology.link_places, np.ones(topology.link_rates.shape)
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError("--background", source, problem=str(error), valid="a readable JSON file") from error
     try:
-        return Background(left=_left(document, topology, source))
+        if document["format"] not in (OF_A_TORUS, OF_THE_LIBRARY):
+            raise InputError(source, "format", document["format"], FORMATS)
+        is_of_a_torus = document["format"] == OF_A_TORUS
+        shares = _of_a_torus(document, topology, source) if is_of_a_torus else _of_the_library(document)
+        used = [(name, share) for name, share in shares if name in places]
     except InputError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError("--background", source, problem=f"not such a document ({error})", valid=FORMATS) from error
-
-
-def _left(document: Mapping[str, Any], topology: Topology, source: str) -> Floats:
-    if document["format"] == OF_A_TORUS:
-        used = _of_a_torus(document, topology, source)
-    elif document["format"] == OF_THE_LIBRARY:
-        used = _of_the_library(document)
-    else:
-        raise InputError(source, "format", document["format"], FORMATS)
-    places = topology.link_places
-    left = np.ones(topology.link_rates.shape)
-    counted = 0
     for name, share in used:
-        if name in places:
-            left.flat[places[name]] = min(1.0, max(LEAST, 1 - share))
-            counted += 1
-    if not counted:
+        left.flat[places[name]] = min(1.0, max(LEAST, 1 - share))
+    if not used:
         raise InputError(source, "links", problem=f"no link of {topology.name}", valid="counters of its links")
-    return left
+    return Background(left=left)
 
 
 def _of_a_torus(document: Mapping[str, Any], topology: Topology, source: str) -> Iterator[tuple[str, float]]:

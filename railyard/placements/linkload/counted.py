@@ -71,7 +71,11 @@ def compared(loads: LinkLoads, counted: Mapping[str, float], message_bytes: floa
         raise InputError("--counted", "traffic", problem="no message leaves a node", valid="one that does")
     ratio = float(measured.host_out_bytes.sum()) / model_bytes
     rounds = max(1, round(ratio))
-    parts, tolerance = tuple(_parts(loads, measured, rounds)), message_bytes * rounds / 2
+    parts = tuple(
+        Part(name=name, way=way, rail=rail, model_bytes=rounds * expected, counted_bytes=own)
+        for name, way, rail, expected, own in _rows(loads, measured)
+    )
+    tolerance = message_bytes * rounds / 2
     few = f"{100 * ratio:.0f} % of one round's bytes were counted: the traffic did not run in this time"
     findings = (few,) if ratio < 0.5 else tuple(_findings(parts, tolerance))
     return Comparison(parts=parts, rounds=rounds, tolerance_bytes=tolerance, findings=findings)
@@ -90,11 +94,6 @@ def _measured(loads: LinkLoads, counted: Mapping[str, float]) -> LinkLoads:
     for flat in np.flatnonzero(loads.rate_gbyte_s).tolist():
         links.flat[flat] = counted.get(loads.link(flat).name, 0.0)
     return replace(loads, host_out_bytes=out, link_bytes=links)
-
-
-def _parts(loads: LinkLoads, measured: LinkLoads, rounds: int) -> Iterator[Part]:
-    for name, way, rail, model, counted in _rows(loads, measured):
-        yield Part(name=name, way=way, rail=rail, model_bytes=rounds * model, counted_bytes=counted)
 
 
 def _rows(loads: LinkLoads, measured: LinkLoads) -> Iterator[tuple[str, str, int, float, float]]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from railyard.base.errors import InputError
 from railyard.placements.linkload.model import LinkLoads
-from railyard.placements.topology.base import Link, Topology
+from railyard.placements.topology.base import Link
 from railyard.placements.topology.torus import DIMENSIONS
 
 SUFFIXES = (".svg", ".png", ".pdf")
@@ -61,16 +61,24 @@ def _by_dimension(loads: LinkLoads, worst: float) -> Drawn:
     for dimension in range(3):
         for direction in range(2):
             axes, values = panels[dimension, direction], ms[..., dimension, direction]
-            image = axes.imshow(_planes(values), cmap="magma_r", vmin=0, vmax=worst, aspect="auto")
-            name = f"{DIMENSIONS[dimension]}{'-' if direction else '+'}"
-            _label(axes, loads.topology.extents, name, values)
+            x, y, z = values.shape
+            # Rows of Y and, for each Z, a column for each X, with an empty column between planes.
+            planes = np.full((y, z, x + 1), np.nan)
+            planes[..., :x] = values.transpose(1, 2, 0)
+            image = axes.imshow(planes.reshape(y, -1)[:, :-1], cmap="magma_r", vmin=0, vmax=worst, aspect="auto")
+            _frame(axes, f"{DIMENSIONS[dimension]}{'-' if direction else '+'}", values)
+            some = range(0, z, max(1, z // 8))
+            axes.set_xticks([k * (x + 1) + (x - 1) / 2 for k in some], [f"z={k}" for k in some])
+            axes.set_yticks(range(0, y, max(1, y // 4)))
+            axes.set_ylabel("y", rotation=0)
     return figure, panels, image
 
 
 def _by_type(loads: LinkLoads, worst: float) -> Drawn:
     topology, links_by_type = loads.topology, dict[str, list[tuple[Link, float]]]()
     for link, seconds in zip(topology.first_rail, loads.link_s.ravel().tolist(), strict=True):
-        links_by_type.setdefault(_type(topology, link), []).append((link, seconds * 1e3))
+        name = f"{link.name.split(' ')[0]} ({topology.joins(link)})"  # such as: up (leaf to spine)
+        links_by_type.setdefault(name, []).append((link, seconds * 1e3))
     rows = (len(links_by_type) + 1) // 2
     size = (10, 0.6 + 2.6 * rows)
     figure, panels = plt.subplots(rows, 2, figsize=size, layout="constrained", squeeze=False)
@@ -79,18 +87,11 @@ def _by_type(loads: LinkLoads, worst: float) -> Drawn:
     for axes, (name, links) in zip(panels.ravel(), links_by_type.items(), strict=False):
         values = _matrix(links)
         image = axes.imshow(values, cmap="magma_r", vmin=0, vmax=worst, aspect="auto")
-        axes.set_title(f"{name}   slowest {np.nanmax(values):.3g} ms", loc="left", fontsize=9)
+        _frame(axes, name, values)
         axes.set_ylabel("from")
         axes.set_xlabel("to", labelpad=1)
         axes.locator_params(integer=True)
-        axes.tick_params(labelsize=7, length=0)
-        axes.spines[:].set_visible(False)
     return figure, panels, image
-
-
-def _type(topology: Topology, link: Link) -> str:
-    """Return the first word of a link's name and what it joins: `up (leaf to spine)`."""
-    return f"{link.name.split(' ')[0]} ({topology.joins(link)})"
 
 
 def _matrix(links: Sequence[tuple[Link, float]]) -> NDArray[np.float64]:
@@ -110,22 +111,9 @@ def _matrix(links: Sequence[tuple[Link, float]]) -> NDArray[np.float64]:
     return values
 
 
-def _planes(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return (X, Y, Z) as rows of Y and, for each Z, a column for each X, with an empty column between planes."""
-    x, y, z = values.shape
-    padded = np.full((y, z, x + 1), np.nan)
-    padded[..., :x] = values.transpose(1, 2, 0)
-    return padded.reshape(y, -1)[:, :-1]
-
-
-def _label(axes: Axes, extents: tuple[int, ...], name: str, values: NDArray[np.float64]) -> None:
-    x, y, z = extents
+def _frame(axes: Axes, name: str, values: NDArray[np.float64]) -> None:
     slowest = f"slowest {np.nanmax(values):.3g} ms" if np.isfinite(values).any() else "no such links"
     axes.set_title(f"{name}   {slowest}", loc="left", fontsize=9)
-    every = max(1, z // 8)
-    axes.set_xticks([k * (x + 1) + (x - 1) / 2 for k in range(0, z, every)], [f"z={k}" for k in range(0, z, every)])
-    axes.set_yticks(range(0, y, max(1, y // 4)))
-    axes.set_ylabel("y", rotation=0)
     axes.tick_params(labelsize=7, length=0)
     axes.spines[:].set_visible(False)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -37,8 +38,10 @@ class Kind(StrEnum):
 
 KINDS = tuple(Kind)
 #: Bytes on the wire beside the payload, as counted on the virtual torus under Open MPI 4: of Ethernet, IP, TCP and MPI
-#: for a message, of TCP's answer to it, of each further packet, and of the connections of a pair in each direction.
-HEADER_BYTES, ANSWER_BYTES, CONNECTION_BYTES = 88, 66, 1090
+#: for a message, of TCP's answer to it, of each further packet, and of the connections of a pair in each direction. An
+#: answer has 66 bytes; of messages below 1 kB a quarter has one of its own (0.2 to 0.5 in three programs), the others'
+#: answers ride on messages in the other direction.
+HEADER_BYTES, ANSWER_BYTES, CONNECTION_BYTES = 88, 66 / 4, 1090
 PACKET_BYTES, PACKET_HEADER_BYTES = 2448, 66
 COLUMNS = (
     *("phase", "source", "target", "messages", "bytes"),
@@ -117,10 +120,10 @@ def read(paths: Sequence[Path]) -> Matrix:
     if len(paths) > 1:
         raise InputError(str(paths[1]), "", problem="a second file", valid="one file, or those of pml_monitoring")
     path = paths[0]
-    if first.startswith("#") and paths[0].suffix != ".mtx":
-        return _captured(path, first)
     if path.suffix == ".mtx":
         return _of_pairs(path, _parse_mtx(path))
+    if first.startswith("#"):
+        return _captured(path, first)
     if "source" in first.replace(" ", "").split(","):
         return _listed(path)
     return _of_pairs(path, _parse_dense(path))
@@ -142,7 +145,7 @@ def read_of(path: Path, ranks: int | None) -> Matrix:
 
 def of_rows(rows: NDArray[np.float64], ranks: int) -> Matrix:
     """Return a matrix of rows with `COLUMNS`; those of one phase and pair are added up."""
-    return _matrix(Path("matrix"), rows, ranks, 0)
+    return _matrix(Path("matrix"), rows, ranks)
 
 
 def write(file: IO[str], matrix: Matrix) -> None:
@@ -155,17 +158,24 @@ def write(file: IO[str], matrix: Matrix) -> None:
     np.savetxt(file, rows, fmt="%d", delimiter=",")
 
 
-def _first_line(path: Path) -> str:
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Raise InputError for a file that cannot be opened, or is not text."""
     try:
-        with path.open(encoding="utf-8-sig") as file:
-            return file.readline(4096).rstrip()
+        yield
     except (OSError, UnicodeDecodeError) as error:
-        raise _unreadable(path, error) from error
+        problem = f"cannot be read ({getattr(error, 'strerror', None) or error})"
+        raise InputError(str(path), "", problem=problem, valid="a file of a form that docs/fit.md lists") from error
 
 
-def _unreadable(path: Path, error: Exception) -> InputError:
-    problem = f"cannot be read ({getattr(error, 'strerror', None) or error})"
-    return InputError(str(path), "", problem=problem, valid="a file of a form that docs/fit.md lists")
+def _first_line(path: Path) -> str:
+    with _readable(path), path.open(encoding="utf-8-sig") as file:
+        return file.readline(4096).rstrip()
+
+
+def _lines(path: Path) -> list[str]:
+    with _readable(path):
+        return path.read_text(encoding="utf-8").splitlines()
 
 
 def _captured(path: Path, first: str) -> Matrix:
@@ -176,8 +186,8 @@ def _captured(path: Path, first: str) -> Matrix:
         ranks = left_out = None
     if type(ranks) is not int or type(left_out) is not int:
         raise InputError(str(path), "line 1", first[:60], f'# {FORMAT} {{"ranks": N, "left_out": N}}')
-    matrix = _matrix(path, _rows(path, COLUMNS, skip=1), ranks, left_out)
-    return replace(matrix, is_whole=head.get("finalized") is not False)
+    matrix = _matrix(path, _rows(path, COLUMNS, skip=1), ranks)
+    return replace(matrix, left_out=left_out, is_whole=head.get("finalized") is not False)
 
 
 def _listed(path: Path) -> Matrix:
@@ -189,8 +199,7 @@ def _listed(path: Path) -> Matrix:
     rows = np.zeros((len(given), len(COLUMNS)))
     for name in {"phase", "source", "target", "messages", "bytes"} & set(columns):
         rows[:, COLUMNS.index(name)] = given[:, columns.index(name)]
-    ranks = int(rows[:, 1:3].max(initial=-1)) + 1
-    return _matrix(path, rows, ranks, 0)
+    return _matrix(path, rows, int(rows[:, 1:3].max(initial=-1)) + 1)
 
 
 def _rows(path: Path, columns: Sequence[str], *, skip: int) -> NDArray[np.float64]:
@@ -202,9 +211,8 @@ def _rows(path: Path, columns: Sequence[str], *, skip: int) -> NDArray[np.float6
         try:
             rows = np.loadtxt(file, delimiter=",", ndmin=2)
         except (ValueError, UnicodeDecodeError) as error:
-            raise InputError(
-                str(path), "", " ".join(str(error).split())[:120], "numbers with commas between"
-            ) from error
+            problem = " ".join(str(error).split())[:120]
+            raise InputError(str(path), "", problem, "numbers with commas between") from error
     if rows.size and rows.shape[1] != len(columns):
         raise InputError(str(path), "", problem=f"{rows.shape[1]} columns", valid=",".join(columns))
     return rows.reshape(-1, len(columns))
@@ -230,17 +238,10 @@ def _monitored(paths: Sequence[Path]) -> Matrix:
             raise InputError(str(path), "", _first_line(path)[:60], valid)
     table = np.array(rows, dtype=np.float64).reshape(-1, len(COLUMNS))
     ranks = max(int(table[:, 1:3].max(initial=-1)) + 1, len(paths))
-    return _matrix(paths[0], table, ranks, 0)
+    return _matrix(paths[0], table, ranks)
 
 
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise _unreadable(path, error) from error
-
-
-def _matrix(path: Path, rows: NDArray[np.float64], ranks: int, left_out: int) -> Matrix:
+def _matrix(path: Path, rows: NDArray[np.float64], ranks: int) -> Matrix:
     """Return sorted rows, those of one phase and pair added up; InputError for what is not a count of bytes."""
     if not 0 < ranks <= MOST_RANKS:
         raise InputError(str(path), "ranks", ranks, f"1 to {MOST_RANKS}")
@@ -263,7 +264,6 @@ def _matrix(path: Path, rows: NDArray[np.float64], ranks: int, left_out: int) ->
         target=keys[:, 2],
         messages=sums[:, 0::2].astype(np.int64),
         size_bytes=sums[:, 1::2],
-        left_out=left_out,
     )
 
 
@@ -281,18 +281,17 @@ def _of_pairs(path: Path, matrix: sparse.coo_array) -> Matrix:
     table = np.zeros((len(matrix.data), len(COLUMNS)))
     for name, values in (("source", matrix.row), ("target", matrix.col), ("bytes", matrix.data)):
         table[:, COLUMNS.index(name)] = values
-    return _matrix(path, table, rows, 0)
+    return _matrix(path, table, rows)
 
 
 def _parse_mtx(path: Path) -> sparse.coo_array:
     from scipy import io, sparse
 
-    try:
-        matrix: Any = io.mmread(path)
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    except (ValueError, OverflowError) as error:
-        raise InputError(str(path), "", " ".join(str(error).split()), "a Matrix Market file") from error
+    with _readable(path):
+        try:
+            matrix: Any = io.mmread(path)
+        except (ValueError, OverflowError) as error:
+            raise InputError(str(path), "", " ".join(str(error).split()), "a Matrix Market file") from error
     return sparse.coo_array(matrix)
 
 
@@ -300,10 +299,15 @@ def _parse_dense(path: Path) -> sparse.coo_array:
     """Read a line for each rank, with the bytes to each other."""
     from scipy import sparse
 
-    rows = [
-        [_number(path, number, word) for word in line.replace(",", " ").split()]
-        for number, line in enumerate(line for line in _lines(path) if line.strip())
-    ]
+    rows = list[list[float]]()
+    for line in filter(str.strip, _lines(path)):
+        rows.append([])
+        for word in line.replace(",", " ").split():
+            try:
+                rows[-1].append(float(word))
+            except ValueError as error:
+                where = f"row {len(rows) - 1}"
+                raise InputError(str(path), where, word[:40], "numbers with commas between") from error
     if not rows:
         raise InputError(str(path), "", problem="nothing", valid="one line of numbers for each rank")
     for number, row in enumerate(rows):
@@ -311,10 +315,3 @@ def _parse_dense(path: Path) -> sparse.coo_array:
             valid = f"{len(rows[0])}, as in row 0"
             raise InputError(str(path), f"row {number}", problem=f"{len(row)} entries", valid=valid)
     return sparse.coo_array(np.array(rows))
-
-
-def _number(path: Path, row: int, word: str) -> float:
-    try:
-        return float(word)
-    except ValueError as error:
-        raise InputError(str(path), f"row {row}", word[:40], "numbers with commas between") from error

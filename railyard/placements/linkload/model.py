@@ -28,6 +28,7 @@ from railyard.placements.linkload import rails
 from railyard.placements.linkload.rails import RankNics
 from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.topology.base import Link, Router, Topology
+from railyard.placements.topology.carried import padded_sum
 from railyard.placements.topology.faults import Faults
 
 HEALTHY = Faults()
@@ -148,13 +149,12 @@ class LinkLoads:
 
     def slowest(self, count: int) -> list[tuple[Link, float, float]]:
         """Return the slowest links with their bytes and seconds, slowest first; ties in the topology's order."""
-        order = np.argsort(-self.link_s, axis=None, kind="stable")[:count]
-        slowest = []
-        for flat in order.tolist():
-            if self.rate_gbyte_s.flat[flat] > 0:
-                link = self.link(flat)
-                slowest.append((link, float(self.link_bytes.flat[flat]), float(self.link_s.flat[flat])))
-        return slowest
+        order = np.argsort(-self.link_s, axis=None, kind="stable")[:count].tolist()
+        return [
+            (self.link(flat), float(self.link_bytes.flat[flat]), float(self.link_s.flat[flat]))
+            for flat in order
+            if self.rate_gbyte_s.flat[flat] > 0
+        ]
 
 
 def load(
@@ -175,7 +175,9 @@ def load(
         raise InputError("traffic", "ranks", traffic.ranks, f"{len(nodes)}, as many as are placed")
     if nics is not None:
         return _load_by_nic(topology, nodes, traffic, protocol, faults=faults, nics=nics)
-    source, target, sizes = _between_nodes(nodes, traffic)
+    source, target = nodes[traffic.source], nodes[traffic.target]
+    leaves = source != target
+    source, target, sizes = source[leaves], target[leaves], traffic.size_bytes[leaves]
     count = len(topology.nodes)
     forward, backward = protocol.forward * sizes, protocol.backward * sizes
     sent, answered = np.bincount(source, sizes, count), np.bincount(target, sizes, count)
@@ -228,9 +230,7 @@ def _load_by_nic(
             carried = topology.carry(first, end, sent.size_bytes[on], frozenset(down))
             loads[table] += share * carried.link_bytes
             if source is sent.source:
-                longest = max(len(hops_bytes), len(carried.hops_bytes))
-                hops_bytes = np.pad(hops_bytes, (0, longest - len(hops_bytes)))
-                hops_bytes[: len(carried.hops_bytes)] += carried.hops_bytes
+                hops_bytes = padded_sum(hops_bytes, carried.hops_bytes)
     return LinkLoads(
         topology=topology,
         protocol=protocol,
@@ -259,8 +259,7 @@ def _on_table(topology: Topology, names: Iterable[str], rail: int) -> list[str]:
 def check_faults(faults: Faults) -> None:
     """Raise InputError for faults that the model does not know."""
     if faults.injection_percent:
-        given = faults.summary[-1]
-        raise InputError("--faults", "", given, "lost lanes or cables down: the model throttles no node")
+        raise InputError("--faults", "", faults.summary[-1], "lost lanes or cables down: the model throttles no node")
     faults.check_steady()
 
 
@@ -271,10 +270,3 @@ def _rates(topology: Topology, faults: Faults, rail: int = 0) -> Floats:
         for flat in map(topology.link_places.__getitem__, _on_table(topology, [name], rail)):
             rates.flat[flat] = faults.rate_gbyte_s(topology, topology.links_by_name[name])
     return rates
-
-
-def _between_nodes(nodes: Ints, traffic: Traffic) -> tuple[Ints, Ints, Floats]:
-    """Return source node, target node and bytes of the messages that leave a node."""
-    source, target = nodes[traffic.source], nodes[traffic.target]
-    leaves = source != target
-    return source[leaves], target[leaves], traffic.size_bytes[leaves]

@@ -8,7 +8,6 @@ how data reach the sending NIC inside a node.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from railyard.base.errors import InputError
@@ -60,7 +59,9 @@ def messages(nodes: Ints, traffic: Traffic, nics: RankNics) -> NicMessages:
     source, target, sizes = traffic.source[leaves], traffic.target[leaves], traffic.size_bytes[leaves]
     receiver = local[target]
     sender = receiver if nics.by_peer else local[source]
-    table, count = _table(nics.assigned)
+    # The NICs of each local rank, filled up with its first, and how many there are.
+    count = np.array([len(own) for own in nics.assigned], dtype=np.int64)
+    table = np.array([[*own, *own[:1] * (int(count.max()) - len(own))] for own in nics.assigned], dtype=np.int64)
     has = np.zeros((len(table), int(table.max()) + 1), dtype=bool)
     has[np.arange(len(table))[:, None], table] = True
     parts = list[tuple[Ints, Ints, Ints]]()
@@ -81,10 +82,3 @@ def messages(nodes: Ints, traffic: Traffic, nics: RankNics) -> NicMessages:
         in_rail=into,
         size_bytes=sizes[row] / count[sender[row]],
     )
-
-
-def _table(assigned: Sequence[tuple[int, ...]]) -> tuple[Ints, Ints]:
-    """Return the NICs of each local rank, filled up with its first, and how many there are."""
-    count = np.array([len(nics) for nics in assigned], dtype=np.int64)
-    rows = [[*nics, *nics[:1] * (int(count.max()) - len(nics))] for nics in assigned]
-    return np.array(rows, dtype=np.int64), count

@@ -117,17 +117,12 @@ def against_bytes(maps: Sequence[NodeMap], sent: Mapping[tuple[str, str], float]
             counted = ", ".join(sorted(own)[:4]) or "no NIC"
             text = f"the counters have {counted}, the dump {', '.join(sorted(names)[:4])}"
             problems.append(Finding(node=node_map.node, kind="not counted", text=text))
-        else:
-            texts = _elsewhere(node_map, own)
-            problems += (Finding(node=node_map.node, kind="bytes elsewhere", text=text) for text in texts)
+            continue
+        even = sum(own.values()) / max(1, len(node_map.rails))
+        used = {nic for nic, size in own.items() if size > USED_SHARE * even}
+        counted = ", ".join(sorted(used)) or "none"
+        unused = [(nic, gpu) for gpu, nics in node_map.assigned.items() for nic in nics if nic not in used]
+        texts = [f"the dump says {nic} for {gpu}, the counters say {counted}" for nic, gpu in unused]
+        texts += [f"{nic} sent {own[nic] / 1e6:.4g} MB, and no GPU gets it" for nic in sorted(used - {*node_map.rails})]
+        problems += (Finding(node=node_map.node, kind="bytes elsewhere", text=text) for text in texts)
     return problems
-
-
-def _elsewhere(node_map: NodeMap, own: Mapping[str, float]) -> Iterator[str]:
-    even = sum(own.values()) / max(1, len(node_map.rails))
-    used = {nic for nic, size in own.items() if size > USED_SHARE * even}
-    for gpu, nics in node_map.assigned.items():
-        for nic in (nic for nic in nics if nic not in used):
-            yield f"the dump says {nic} for {gpu}, the counters say {', '.join(sorted(used)) or 'none'}"
-    for nic in sorted(used - {*node_map.rails}):
-        yield f"{nic} sent {own[nic] / 1e6:.4g} MB, and no GPU gets it"

@@ -7,11 +7,12 @@ out links between GPUs.
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+
+from railyard.placements.hosts.gpus import common
 
 #: From the nearest to the farthest. C2C and PXN are ways over links between chips and GPUs.
 DISTANCES = ("LOC", "PIX", "PXB", "C2C", "PXN", "PHB", "NODE", "SYS")
@@ -59,7 +60,7 @@ class NodeMap:
         near = dict[str, list[str]]()
         for gpu in self.gpus:
             far = {
-                nic.name: (self.farness(gpu.name, nic.name), -_common(gpu, nic))
+                nic.name: (self.farness(gpu.name, nic.name), -common(gpu.path, nic.path))
                 for nic in self.nics
                 if (gpu.name, nic.name) in self.distances
             }
@@ -87,14 +88,9 @@ class NodeMap:
         return tuple(nic.name for nic in self.nics if nic.name in served or not served)
 
 
-def _common(one: Device, other: Device) -> int:
-    pairs = zip(one.path, other.path, strict=False)
-    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
-
-
 def _distance(one: Device, other: Device) -> str:
     """Return the distance of two devices by the bridges above them."""
-    match _common(one, other):
+    match common(one.path, other.path):
         case 0:
             return "NODE" if one.numa is not None and one.numa == other.numa else "SYS"
         case 1:

@@ -39,7 +39,7 @@ ADDED = re.compile(r":\d+$|-(xrc|dgram|rdm)$")
 Numbered = tuple[int, bool, Device]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Reader:
     """A form of dump: a text of it has a line that `begins` matches, and `parse` returns its map."""
 
@@ -279,16 +279,13 @@ def listed(text: str, device: str) -> NodeMap:
 
 UCX = r"^#\s+Transport: (\S+)\s*\n#\s+Device: (\S+)"
 OFI = r"^provider: (\S+)\n(?: +.*\n)*? +domain: (\S+)"
-READERS = tuple(
-    Reader(name=name, does=does, begins=begins, parse=function)
-    for name, does, begins, function in (
-        ("nccl-topology", "what NCCL_TOPO_DUMP_FILE writes, of NCCL or RCCL", r"<system\b", nccl),
-        ("nccl-graphs", "what NCCL_GRAPH_DUMP_FILE writes", r"<graphs\b", graphs),
-        ("hwloc", "what lstopo FILE.xml writes", r"<topology\b", hwloc),
-        ("node-info", "the output of railyard node-info", r"\A\s*\{", node_info),
-        ("rocm-smi", "the output of rocm-smi --showtopo", r"Weight between two GPUs|\(Topology\) Numa", rocm),
-        ("nvidia-smi", "the output of nvidia-smi topo -m", r"^\s*GPU0\s+\S", nvidia),
-        ("ucx_info", "the output of ucx_info -d", r"^#\s+Transport: ", partial(listed, device=UCX)),
-        ("fi_info", "the output of fi_info", r"^provider: ", partial(listed, device=OFI)),
-    )
+READERS = (
+    Reader("nccl-topology", "what NCCL_TOPO_DUMP_FILE writes, of NCCL or RCCL", r"<system\b", nccl),
+    Reader("nccl-graphs", "what NCCL_GRAPH_DUMP_FILE writes", r"<graphs\b", graphs),
+    Reader("hwloc", "what lstopo FILE.xml writes", r"<topology\b", hwloc),
+    Reader("node-info", "the output of railyard node-info", r"\A\s*\{", node_info),
+    Reader("rocm-smi", "the output of rocm-smi --showtopo", r"Weight between two GPUs|\(Topology\) Numa", rocm),
+    Reader("nvidia-smi", "the output of nvidia-smi topo -m", r"^\s*GPU0\s+\S", nvidia),
+    Reader("ucx_info", "the output of ucx_info -d", r"^#\s+Transport: ", partial(listed, device=UCX)),
+    Reader("fi_info", "the output of fi_info", r"^provider: ", partial(listed, device=OFI)),
 )

@@ -86,28 +86,20 @@ def judge(
     if named.isdisjoint(seen := {nic for _, nic in sent_bytes}):
         both = f"the NICs counted are {', '.join(sorted(seen)) or 'none'}, the policy's {', '.join(sorted(named))}"
         return Found(verdict=Verdict.CANNOT_TELL, reason=f"{both}: name them in the partition's extras: nics")
-    doubts = []
-    on_node, sent_by = _by_node(senders, sent_bytes)
-    for node, here in on_node.items():
-        verdict = _judge_node(here, sent_by.get(node, {}), setup_bytes * sum(sender.ranks for sender in here))
-        if verdict.verdict == Verdict.NOT_OBEYED:
-            return verdict
-        if verdict.verdict == Verdict.CANNOT_TELL:
-            doubts.append(verdict)
-    return doubts[0] if doubts else Found(verdict=Verdict.OBEYED)
-
-
-def _by_node(
-    senders: Sequence[Sender], sent_bytes: Mapping[tuple[str, str], int]
-) -> tuple[dict[str, list[Sender]], dict[str, dict[str, int]]]:
-    """Return the senders of each node, in order, and what each of its NICs sent."""
     on_node: dict[str, list[Sender]] = {}
     for sender in senders:
         on_node.setdefault(sender.node, []).append(sender)
     sent: dict[str, dict[str, int]] = {}
-    for (name, nic), size in sent_bytes.items():
-        sent.setdefault(name, {})[nic] = size
-    return on_node, sent
+    for (node, nic), size in sent_bytes.items():
+        sent.setdefault(node, {})[nic] = size
+    judgement = Found(verdict=Verdict.OBEYED)
+    for node, here in on_node.items():
+        of_node = _judge_node(here, sent.get(node, {}), setup_bytes * sum(sender.ranks for sender in here))
+        if of_node.verdict == Verdict.NOT_OBEYED:
+            return of_node
+        if judgement.verdict == Verdict.OBEYED:
+            judgement = of_node
+    return judgement
 
 
 def _judge_node(senders: Sequence[Sender], sent: Mapping[str, int], setup_bytes: int) -> Found:
@@ -121,26 +113,18 @@ def _judge_node(senders: Sequence[Sender], sent: Mapping[str, int], setup_bytes:
         return _differs(senders[0], wrong, sent[wrong] / total)
     if len(allowed) == 1:
         return Found(verdict=Verdict.OBEYED)
-    return _judge_shares(senders, sent, total, setup_bytes)
-
-
-def _judge_shares(senders: Sequence[Sender], sent: Mapping[str, int], total: int, setup_bytes: int) -> Found:
-    """Judge a node that uses several NICs: none that is assigned to a rank may be idle."""
-    even = 1 / len({nic for sender in senders for nic in sender.nics})
-    for sender in senders:
+    for sender in senders:  # of several NICs none may be idle
         for nic in sender.nics:
             carried = sent.get(nic, 0)
             if carried < 0.01 * total + (setup_bytes if carried < total / 10 else 0):
                 other = max(sent, key=lambda name: sent[name])
                 return _differs(sender, other, sent[other] / total)
-            if len(sender.nics) > 1 and carried < LEAST_STRIPE * even * total:
+            if len(sender.nics) > 1 and carried < LEAST_STRIPE * total / len(allowed):
                 reason = f"{sender.node}: {nic} carried {100 * carried / total:.1f} % of a stripe"
                 return Found(verdict=Verdict.NOT_OBEYED, reason=f"rank {sender.rank} on {reason}")
     return Found(verdict=Verdict.OBEYED)
 
 
 def _differs(sender: Sender, nic: str, share: float) -> Found:
-    assigned = ",".join(sender.nics)
-    left = f"{100 * share:.1f} % of the node's bytes left by {nic}, asked {assigned}"
-    reason = f"rank {sender.rank} on {sender.node}: {left}"
-    return Found(verdict=Verdict.NOT_OBEYED, reason=reason)
+    left = f"{100 * share:.1f} % of the node's bytes left by {nic}, asked {','.join(sender.nics)}"
+    return Found(verdict=Verdict.NOT_OBEYED, reason=f"rank {sender.rank} on {sender.node}: {left}")

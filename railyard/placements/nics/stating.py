@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from railyard.base.errors import InputError
 from railyard.placements.nics import policies, stacks
@@ -44,23 +44,16 @@ def explained(policy: str, stack: str, on: Host, stated: str) -> str:
         needed = {}
     if not stated:
         return f"{stack} was set by {_list(needed)}" if needed else ""
-    given = settings(stated).environment
-    wrong = list(_wrong(given, needed, stack, on))
-    return f"{'; '.join(wrong or [f'{stack} was set by {_list(given)}'])}{_need(policy, stack, given, needed)}"
-
-
-def _need(policy: str, stack: str, given: Mapping[str, str], needed: Mapping[str, str]) -> str:
-    lacking = {name: value for name, value in needed.items() if given.get(name) != value}
-    return f"; {policy} needs {_list(lacking)}" if lacking else ""
-
-
-def _wrong(given: Mapping[str, str], needed: Mapping[str, str], stack: str, on: Host) -> Iterator[str]:
-    own = _variables(stack, on)
+    given, own, texts = settings(stated).environment, _variables(stack, on), []
     for name, value in given.items():
         if name not in own:
-            yield f"{name} is no variable by which {stack} chooses NICs"
+            texts.append(f"{name} is no variable by which {stack} chooses NICs")
         elif value != needed.get(name, value):
-            yield f"{name}={value} is wrong"
+            texts.append(f"{name}={value} is wrong")
+    texts = texts or [f"{stack} was set by {_list(given)}"]
+    if lacking := {name: value for name, value in needed.items() if given.get(name) != value}:
+        texts.append(f"{policy} needs {_list(lacking)}")
+    return "; ".join(texts)
 
 
 def _variables(stack: str, on: Host) -> set[str]:

@@ -84,11 +84,13 @@ def _fiedler(inside: sparse.csr_array) -> Floats:
 def _halves(
     ranks: Floats, nodes: Floats, some: Ints, *, places: Ints, slots: int, cuts: Cuts
 ) -> Iterator[tuple[Ints, Ints]]:
-    across, along = _cut(np.ptp(ranks[some], axis=0) if len(some) else np.zeros(ranks.shape[1]), nodes[places], cuts)
+    across, along = _cut(np.ptp(ranks[some], axis=0), nodes[places], cuts)
     ordered = places[_sorted(nodes[places], along)]
     half = _half(nodes[ordered, along])
     lined = some[_sorted(ranks[some], across)]
-    count = _count(len(some), half, len(places), slots)
+    # As many ranks as is the first half's share, but no half may overflow.
+    share = round(len(some) * half / len(places))
+    count = min(max(share, len(some) - (len(places) - half) * slots), half * slots)
     yield lined[:count], ordered[:half]
     yield lined[count:], ordered[half:]
 
@@ -120,9 +122,3 @@ def _half(positions: Floats) -> int:
         if abs(nearest - count / 2) <= count / 5 or count <= 3:
             return nearest
     return count // 2
-
-
-def _count(ranks: int, half: int, places: int, slots: int) -> int:
-    """Return how many ranks go with the first half: their share, but no half may overflow."""
-    share = round(ranks * half / places)
-    return min(max(share, ranks - (places - half) * slots), half * slots)

@@ -46,10 +46,13 @@ def dealt(allocation: Allocation, rule: str, weights: Sequence[int]) -> list[Int
     """Return the nodes of each part, as ascending indices into the allocation; `weights` are the requested sizes."""
     word, _, argument = rule.partition(":")
     every = np.arange(len(allocation.indices), dtype=np.int64)
-    if word == "nodes":
-        own = _listed(argument, len(every))
-        return [own, np.setdiff1d(every, own)]
     match word:
+        case "nodes":
+            numbers = sorted({int(text) if text.isdecimal() else -1 for text in map(str.strip, argument.split(","))})
+            if numbers[0] < 0 or numbers[-1] >= len(every) or len(numbers) == len(every):
+                valid = f"numbers from 0 to {len(every) - 1}, such as nodes:0,2, and some left for the load"
+                raise InputError("division", "split", rule, f"nodes:LIST with {valid}")
+            return [np.array(numbers, dtype=np.int64), np.setdiff1d(every, numbers)]
         case "interleaved":
             return _in_turn([every[k : k + 1] for k in every], weights)
         case "by-router":
@@ -86,14 +89,3 @@ def _in_turn(units: Sequence[Ints], weights: Sequence[int]) -> list[Ints]:
     if any(not part for part in parts):
         raise InputError("division", "split", problem=f"{len(units)} units for {len(weights)} shares", valid=RULES)
     return [np.sort(np.concatenate(part)) for part in parts]
-
-
-def _listed(text: str, count: int) -> Ints:
-    try:
-        numbers = sorted({int(word) for word in text.split(",")})
-    except ValueError:
-        numbers = []
-    if not numbers or numbers[0] < 0 or numbers[-1] >= count or len(numbers) == count:
-        valid = f"nodes:LIST with numbers from 0 to {count - 1}, such as nodes:0,2, and some left for the load"
-        raise InputError("division", "split", f"nodes:{text}", valid)
-    return np.array(numbers, dtype=np.int64)

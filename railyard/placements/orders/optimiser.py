@@ -32,7 +32,7 @@ from typing import Any
 
 from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, Ints32, NDArray, np
-from railyard.placements.linkload.model import load
+from railyard.placements.linkload.model import PROTOCOLS, load
 from railyard.placements.linkload.traffic import Traffic, stencil
 from railyard.placements.orders import bisection, products, refine
 from railyard.placements.orders.bisection import Cuts
@@ -78,23 +78,18 @@ class Candidate:
     total_s: float
 
 
-def optimised(job: PlacementJob, traffic: Traffic | None, effort: Effort) -> Ints:
+def optimised(job: PlacementJob) -> Ints:
     """Return the node of each rank (index into `topology.nodes`).
 
-    The default of `traffic` is a stencil's faces. Raises InputError for traffic of other ranks than the job's.
+    The default of a job's traffic is a stencil's faces. Raises InputError for traffic of other ranks than the job's.
     """
-    traffic = traffic or stencil(job.grid, (1.0,))
+    traffic = job.traffic or stencil(job.grid, (1.0,))
     if traffic.ranks != job.ranks:
         raise InputError("traffic", "ranks", traffic.ranks, f"{job.ranks}, as many as are placed")
-    return job.allocation.indices[search(job, traffic, effort).at[: job.ranks]]
+    return job.allocation.indices[Search(job, traffic, job.effort or Effort()).best().at[: job.ranks]]
 
 
-def search(job: PlacementJob, traffic: Traffic, effort: Effort) -> Candidate:
-    """Return the best placement; its `name` is the start that it came from."""
-    return _Search(job, traffic, effort).best()
-
-
-class _Search:
+class Search:
     """One search: the arrays of refine.c (`problem`), the deadline, and the seeds of its steps in their order."""
 
     def __init__(self, job: PlacementJob, traffic: Traffic, effort: Effort) -> None:
@@ -102,9 +97,7 @@ class _Search:
         if effort.background is not None and (effort.background.left == 1).all():
             effort = replace(effort, background=None)
         self.job, self.traffic, self.effort = job, traffic, effort
-        self.problem = refine.problem(
-            job.allocation, job.ranks_per_node, traffic, effort.protocol, background=effort.background
-        )
+        self.problem = refine.problem(job.allocation, job.ranks_per_node, traffic, effort.background)
         self.progress = effort.progress or (lambda share, slowest_s: None)
         self.seeds = itertools.count(1000 * (job.seed or 0) + 1)
         #: Trials of one round, and of one step of an annealed search or of shortening.
@@ -116,7 +109,7 @@ class _Search:
         self.step_trials = round(2 * share * effort.trials_per_rank * ranks)
 
     def best(self) -> Candidate:
-        """Take the five steps, and return the best placement."""
+        """Take the five steps, and return the best placement; its `name` is the start that it came from."""
         starts = [*self._without_background(), *self._evaluated_starts()]
         starts.sort(key=lambda start: (start.slowest_s, start.host_s))
         if starts[0].slowest_s == 0:
@@ -155,7 +148,7 @@ class _Search:
             slowest, host, total = refine.seconds(self.problem, at)
         else:
             nodes = allocation.indices[at[: self.traffic.ranks]]
-            loads = load(allocation.topology, nodes, self.traffic, self.effort.protocol, nics=self.effort.nics)
+            loads = load(allocation.topology, nodes, self.traffic, PROTOCOLS["payload"], nics=self.effort.nics)
             loads = loads if background is None else background.added_to(loads)
             slowest, host, total = loads.slowest_s, loads.slowest_host_s, float(loads.link_s.sum())
         return Candidate(name=name, at=at, slowest_s=slowest, host_s=host, total_s=total)
@@ -165,13 +158,16 @@ class _Search:
         if self.effort.background is not None:
             limit_s = self.effort.time_limit_s / 2
             alone = replace(self.effort, background=None, progress=None, time_limit_s=limit_s)
-            best = search(self.job, self.traffic, alone)
+            best = Search(self.job, self.traffic, alone).best()
             yield self._evaluated(f"{best.name} without background", best.at)
 
     def _evaluated_starts(self) -> Iterator[Candidate]:
         """Yield every start with its seconds; after the deadline only those evaluated so far (at least one)."""
         for number, (name, at) in enumerate(_starts(self.job, self.traffic)):
-            yield self._evaluated(name, _fill(at, self.problem))
+            free = self.problem.slots - np.bincount(at, minlength=len(self.job.allocation.indices))
+            # Every empty slot is taken by a rank without messages.
+            idle = np.repeat(np.arange(len(free), dtype=np.int32), free)
+            yield self._evaluated(name, np.ascontiguousarray(np.concatenate([at, idle]), dtype=np.int32))
             if number and time.monotonic() > self.deadline:
                 return
 
@@ -268,7 +264,7 @@ def _blocks(job: PlacementJob) -> Starts:
         walks["random"] = np.random.default_rng(0).permutation(walks["scheduler"])
     else:
         walks["snake"] = snake_walk(job.allocation)
-        walks["hilbert"] = hilbert.walk(job.allocation)
+        walks["hilbert"] = hilbert.along(job.allocation.cells)
     for shape in grids(job.ranks_per_node, len(job.grid)):
         if divides(shape, job.grid):
             node = boxes.blocked(job.grid, shape) // job.ranks_per_node
@@ -313,10 +309,3 @@ def _spectral(between: Any) -> NDArray[np.float64]:
     start = np.random.default_rng(0).random(ranks)
     _, vectors = eigsh(scaled @ between @ scaled, k=7, which="LA", v0=start, tol=1e-3, maxiter=2000)
     return np.asarray(vectors[:, -2::-1] / np.sqrt(degree)[:, None], dtype=np.float64)
-
-
-def _fill(at: Ints32, problem: refine.Problem) -> Ints32:
-    """Return the same placement with every empty slot taken by a rank without messages."""
-    free = problem.slots - np.bincount(at, minlength=len(problem.allocation.indices))
-    rest = np.repeat(np.arange(len(free), dtype=np.int32), free)
-    return np.ascontiguousarray(np.concatenate([at, rest]), dtype=np.int32)

@@ -16,10 +16,8 @@ from railyard.base.checkout import BUILD
 from railyard.base.errors import InputError, RunError
 from railyard.placements.arrays import Floats, Ints, Ints32, np
 from railyard.placements.linkload.background import Background
-from railyard.placements.linkload.model import Protocol
 from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.orders.allocation import Allocation
-from railyard.placements.topology.base import Coordinate, Topology
 
 LIBRARY = BUILD / "lib/railyard-refine.so"
 
@@ -44,35 +42,26 @@ TORUS_PAIRS = 1 << 14
 SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RouteTable:
-    """The usual routes between the chosen nodes, and their neighbours.
-
-    `routes` has shape (switches, nodes, longest route), and an entry holds the links of a route as
-    `Topology.route_places` does. On a large torus it is empty: refine.c computes the routes. `rings` are its extents.
-    `switch_of` is the row of each node. `by_switch` are the nodes sorted by group and switch; in it those of node k's
-    switch are from `near[k, 0]` to `near[k, 1]`, those of its group from `near[k, 2]` to `near[k, 3]`.
-    """
-
-    rings: Coordinate
-    routes: Ints32
-    switch_of: Ints32
-    by_switch: Ints32
-    near: Ints32
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Problem:
     """The arrays that refine.c works on. A rank's message list holds every rank it sends to or receives from.
 
-    `out_bytes[m]` is what a message list's entry puts on the route to the other rank, answers to it included,
-    `in_bytes[m]` on the route back. `slots` x nodes ranks: those beyond the program's have no messages. `link_s` is
-    seconds per byte of each link, 0 where there is none.
+    `out_bytes[m]` is what a message list's entry puts on the route to the other rank, `in_bytes[m]` on the route back.
+    `slots` x nodes ranks: those beyond the program's have no messages. `link_s` is seconds per byte of each link, 0
+    where there is none.
+
+    `routes` has shape (switches, nodes, longest route), and an entry holds the links of a route as
+    `Topology.route_places` does. On a large torus it is empty: refine.c computes the routes. `switch_of` is the row of
+    each node. `by_switch` are the nodes sorted by group and switch; in it those of node k's switch are from
+    `near[k, 0]` to `near[k, 1]`, those of its group from `near[k, 2]` to `near[k, 3]`.
     """
 
     allocation: Allocation
-    table: RouteTable
     slots: int
+    routes: Ints32
+    switch_of: Ints32
+    by_switch: Ints32
+    near: Ints32
     first: Ints
     other: Ints32
     out_bytes: Floats
@@ -89,25 +78,44 @@ class Problem:
         return 1 / (self.allocation.topology.host_rate_gbyte_s * 1e9)
 
 
-def problem(
-    allocation: Allocation, slots: int, traffic: Traffic, protocol: Protocol, *, background: Background | None = None
-) -> Problem:
-    """Return the arrays of a traffic on an allocation with `slots` ranks per node, under a background."""
+def problem(allocation: Allocation, slots: int, traffic: Traffic, background: Background | None = None) -> Problem:
+    """Return the arrays of a traffic on an allocation with `slots` ranks per node, under a background.
+
+    Raises InputError where routes are unknown or too many.
+    """
     from scipy import sparse  # imported here: most commands optimise nothing
 
+    topology, nodes = allocation.topology, allocation.indices
+    router = topology.router_of_node[nodes]
+    switches, row = np.unique(router, return_inverse=True)
+    group = topology.groups[router] if topology.has_groups else np.zeros_like(row)
+    order = np.lexsort((row, group))
+    bounds = [np.searchsorted(boxes[order], boxes, side) for boxes in (row, group) for side in SIDES]
+    pairs, routes = len(switches) * len(nodes), np.zeros((0, 0, 0), np.int32)
+    is_large = topology.rings is not None and pairs > TORUS_PAIRS
+    if pairs > MOST_PAIRS and not is_large:
+        limit = f"at most {MOST_PAIRS // len(switches)} on {len(switches)} switches, as their routes are in memory"
+        raise InputError("optimised", "nodes", len(nodes), limit)
+    if not is_large:
+        places = topology.route_places(np.repeat(switches, len(nodes)), np.tile(nodes, len(switches)))
+        routes = np.full((pairs, max(1, places.shape[1])), -1, dtype=np.int32)
+        routes[:, : places.shape[1]] = places
+        routes = routes.reshape(len(switches), len(nodes), -1)
     ranks = len(allocation.indices) * slots
     shape = (ranks, ranks)
-    sent = sparse.csr_array((traffic.size_bytes, (traffic.source, traffic.target)), shape=shape)
-    out: Any = (protocol.forward * sent + protocol.backward * sent.T).tocsr()
+    out: Any = sparse.csr_array((traffic.size_bytes, (traffic.source, traffic.target)), shape=shape)
     # One entry for both directions of every pair: the bytes out and, as the imaginary part, those that come in.
     both = (out + 1j * out.T).tocsr()
     both.sort_indices()
-    rates = allocation.topology.link_rates * (1.0 if background is None else background.left)
+    rates = topology.link_rates * (1.0 if background is None else background.left)
     rates_byte_s = rates.ravel() * 1e9
     return Problem(
         allocation=allocation,
-        table=table(allocation),
         slots=slots,
+        routes=routes,
+        switch_of=(router if is_large else row).astype(np.int32),
+        by_switch=order.astype(np.int32),
+        near=np.stack(bounds, axis=1).astype(np.int32),
         first=both.indptr.astype(np.int64),
         other=both.indices.astype(np.int32),
         out_bytes=np.ascontiguousarray(both.data.real),
@@ -151,48 +159,18 @@ def refine(
     return tried
 
 
-def table(allocation: Allocation) -> RouteTable:
-    """Return the routes between the nodes of an allocation; InputError where they are unknown or too many."""
-    topology = allocation.topology
-    router = topology.router_of_node[allocation.indices]
-    switches, row = np.unique(router, return_inverse=True)
-    group = topology.groups[router] if topology.has_groups else np.zeros_like(row)
-    order = np.lexsort((row, group))
-    bounds = [np.searchsorted(boxes[order], boxes, side) for boxes in (row, group) for side in SIDES]
-    is_large = topology.rings is not None and len(switches) * len(router) > TORUS_PAIRS
-    return RouteTable(
-        rings=topology.rings or (0, 0, 0),
-        routes=np.zeros((0, 0, 0), np.int32) if is_large else _routes(topology, switches, allocation.indices),
-        switch_of=(router if is_large else row).astype(np.int32),
-        by_switch=order.astype(np.int32),
-        near=np.stack(bounds, axis=1).astype(np.int32),
-    )
-
-
-def _routes(topology: Topology, switches: Ints, nodes: Ints) -> Ints32:
-    if len(switches) * len(nodes) > MOST_PAIRS:
-        limit = f"at most {MOST_PAIRS // len(switches)} on {len(switches)} switches, as their routes are in memory"
-        raise InputError("optimised", "nodes", len(nodes), limit)
-    source, target = np.repeat(switches, len(nodes)), np.tile(nodes, len(switches))
-    places = topology.route_places(source, target)
-    longest = max(1, places.shape[1])
-    whole = np.full((len(source), longest), -1, dtype=np.int32)
-    whole[:, : places.shape[1]] = places
-    return whole.reshape(len(switches), len(nodes), longest)
-
-
 def _call(problem: Problem, at: Ints32, host_s: float, *rest: Any) -> float:
     """Call `railyard_refine`, whose arguments after the placement are `rest`; `host_s` is a host link's s per byte."""
-    topology, table = problem.allocation.topology, problem.table
+    topology = problem.allocation.topology
     where = problem.allocation.indices.astype(np.int32)
     arrays = (where, problem.first, problem.other, problem.out_bytes, problem.in_bytes, problem.link_s)
     described = _Problem(
-        (ctypes.c_int32 * 3)(*table.rings),
+        (ctypes.c_int32 * 3)(*(topology.rings or (0, 0, 0))),
         topology.nodes_per_router,
         len(topology.nodes),
         len(problem.link_s),
-        table.routes.shape[2],
-        *(array.ctypes.data for array in (table.routes, table.switch_of, table.near, table.by_switch)),
+        problem.routes.shape[2],
+        *(array.ctypes.data for array in (problem.routes, problem.switch_of, problem.near, problem.by_switch)),
         len(where),
         problem.slots,
         problem.ranks,

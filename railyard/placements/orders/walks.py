@@ -32,8 +32,13 @@ def boustrophedon(extents: Grid) -> Ints:
     return walked
 
 
-def snake(extents: Coordinate, block: Coordinate) -> Ints:
-    """Walk through a box block by block, `boustrophedon` among the blocks and within each; shape (cells, 3)."""
+def alps_walk(extents: Coordinate, block: Coordinate = ALPS_BLOCK) -> Ints:
+    """Return ALPS's walk through a box, block by block; shape (cells, dimensions).
+
+    It is `boustrophedon` among the blocks and within each. Blocks at the far sides are cut to the box. A box of other
+    dimensions than the block's is one block.
+    """
+    block = block if len(extents) == len(block) else extents
     counts = tuple(math.ceil(e / b) for e, b in zip(extents, block, strict=True))
     walk = []
     for corner in boustrophedon(counts):
@@ -41,14 +46,6 @@ def snake(extents: Coordinate, block: Coordinate) -> Ints:
         size = tuple(np.minimum(np.array(block), np.array(extents) - start).tolist())
         walk.append(boustrophedon(size) + start)
     return np.concatenate(walk)
-
-
-def alps_walk(extents: Coordinate, block: Coordinate = ALPS_BLOCK) -> Ints:
-    """Return ALPS's walk through a box, block by block; shape (cells, dimensions).
-
-    Blocks at the far sides are cut to the box. A box of other dimensions than the block's is one block.
-    """
-    return snake(extents, block if len(extents) == len(block) else extents)
 
 
 def inverse(cells: Ints, values: Ints) -> Ints:

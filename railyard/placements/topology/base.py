@@ -31,34 +31,9 @@ from railyard.placements.topology.carried import Carried, added, summed
 from railyard.placements.topology.chosen.rules import FIXED, RULES, USUAL, Routes
 from railyard.placements.topology.chosen.ways import Ways, ways
 from railyard.placements.topology.network import Network
-from railyard.placements.topology.parts import (
-    Block,
-    Coordinate,
-    Destination,
-    Detours,
-    LatticeLink,
-    Link,
-    LinkClass,
-    Node,
-    Router,
-    Switch,
-    rail_suffix,
-)
+from railyard.placements.topology.parts import Block, Coordinate, Destination, Detours, Link, LinkClass, Node, Router
 
-__all__ = [
-    "Block",
-    "Coordinate",
-    "Destination",
-    "Detours",
-    "LatticeLink",
-    "Link",
-    "LinkClass",
-    "Node",
-    "Router",
-    "Switch",
-    "Topology",
-    "rail_suffix",
-]
+__all__ = ["Coordinate", "Destination", "Detours", "Link", "LinkClass", "Node", "Router", "Topology"]
 
 #: The most routers with chosen routes: tables of all pairs take 0.6 GB for 2,368 of them, and 2 GB for so many.
 MOST_CHOOSING = 4096

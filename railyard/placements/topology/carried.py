@@ -21,14 +21,20 @@ class Carried:
 
     def __add__(self, other: Carried) -> Carried:
         """Return the sum of both loads."""
-        hops = np.zeros(max(len(self.hops_bytes), len(other.hops_bytes)))
-        for part in (self.hops_bytes, other.hops_bytes):
-            hops[: len(part)] += part
-        return Carried(link_bytes=self.link_bytes + other.link_bytes, hops_bytes=hops)
+        hops_bytes = padded_sum(self.hops_bytes, other.hops_bytes)
+        return Carried(link_bytes=self.link_bytes + other.link_bytes, hops_bytes=hops_bytes)
 
     def scaled(self, part: float) -> Carried:
         """Return a part of the load."""
         return Carried(link_bytes=self.link_bytes * part, hops_bytes=self.hops_bytes * part)
+
+
+def padded_sum(one: Floats, other: Floats) -> Floats:
+    """Return the sum of two arrays of any lengths; the shorter one is filled up with 0."""
+    total = np.zeros(max(len(one), len(other)))
+    for part in (one, other):
+        total[: len(part)] += part
+    return total
 
 
 def added(place: Ints, sizes: Floats, count: int = 0) -> Floats:

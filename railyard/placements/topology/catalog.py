@@ -52,8 +52,12 @@ def load(name_or_path: str) -> Topology:
     Raises InputError, in one line, for a name or file that is not there, not YAML, or not a topology.
     """
     base, plus, choose = name_or_path.rpartition("+")
-    if plus:
-        return _chosen(load(base), choose, name_or_path)
+    if plus:  # chosen routes are part of the name, and replace the routes of the file
+        own = load(base).to_dict()
+        (kind,) = KINDS.keys() & own.keys()
+        part = {key: value for key, value in own[kind].items() if key != "routes"}
+        own |= {"name": f"{own['name']}+{choose}", kind: part, "routes": {"choose": choose}}
+        return parse(own, source=name_or_path)
     path = Path(name_or_path)
     if path.suffix not in {".yml", ".yaml"}:
         path = TOPOLOGIES / f"{name_or_path}.yml"
@@ -94,7 +98,14 @@ def parse(document: object, *, source: str) -> Topology:
         "fair": "arbitration" not in document,
     }
     topology = KINDS[keys[0]](document, common, source)
-    _check_routes(topology, document[keys[0]], source)
+    choose = topology.routes.choose
+    if choose not in topology.choices:
+        raise InputError(source, "routes.choose", choose, ", ".join(topology.choices))
+    if choose != rules.FIXED and "routes" in document[keys[0]]:
+        raise InputError(source, "routes.choose", choose, "fixed with routes of the kind's own (valiant_share, spread)")
+    by_part = topology.routes.rule.by_part
+    if by_part and len({topology.part(router) for router in topology.routers}) < 3:
+        raise InputError(source, "routes.choose", choose, "a minimal rule with fewer than three groups or routers")
     return topology
 
 
@@ -104,27 +115,6 @@ def _validator() -> schemas.Validator:
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     schema["properties"]["routes"]["properties"]["choose"]["enum"] = list(rules.RULES)
     return schemas.compiled(schema)
-
-
-def _chosen(topology: Topology, choose: str, source: str) -> Topology:
-    """Return a topology with chosen routes, which are part of its name and replace the routes of the file."""
-    document = topology.to_dict()
-    (kind,) = KINDS.keys() & document.keys()
-    part = {key: value for key, value in document[kind].items() if key != "routes"}
-    document |= {"name": f"{document['name']}+{choose}", kind: part, "routes": {"choose": choose}}
-    return parse(document, source=source)
-
-
-def _check_routes(topology: Topology, part: Mapping[str, Any], source: str) -> None:
-    """Raise InputError for routes that this kind of network, or its other field `routes`, rules out."""
-    choose = topology.routes.choose
-    if choose not in topology.choices:
-        raise InputError(source, "routes.choose", choose, ", ".join(topology.choices))
-    if choose != rules.FIXED and "routes" in part:
-        raise InputError(source, "routes.choose", choose, "fixed with routes of the kind's own (valiant_share, spread)")
-    by_part = topology.routes.rule.by_part
-    if by_part and len({topology.part(router) for router in topology.routers}) < 3:
-        raise InputError(source, "routes.choose", choose, "a minimal rule with fewer than three groups or routers")
 
 
 def _with_whole_numbers(part: object) -> object:

@@ -14,37 +14,29 @@ for each spine, a spine one of 8 bits for each leaf and group of slots.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 from railyard.base.errors import InputError
-from railyard.placements.arrays import NDArray, np
-from railyard.placements.topology.base import Topology, no_route
+from railyard.placements.arrays import Ints, np
+from railyard.placements.topology.base import no_route
 from railyard.placements.topology.chosen.rules import SHORTEST
-from railyard.placements.topology.parts import (
-    Block,
-    Coordinate,
-    Destination,
-    Detours,
-    Link,
-    LinkClass,
-    Node,
-    Router,
-    Switch,
-    rail_suffix,
-)
+from railyard.placements.topology.parts import Block, Coordinate, Destination, Detours, Link, LinkClass, Node, Router
+from railyard.placements.topology.switched import LinkType, Switched, Wiring, check_classes, check_divides, wire_tree
 
 MOST_LEAVES = 200
-KINDS = ("leaf", "spine")
 
 
 @dataclass(frozen=True, kw_only=True)
-class FatTree(Topology):
+class FatTree(Switched):
     """`nodes_per_router` is the nodes of a leaf; `oversubscription` the nodes of a leaf for each of its spines."""
 
+    has_groups: ClassVar[bool] = False
     coordinate_names: ClassVar[tuple[str, ...]] = ("leaf",)
+    level_words: ClassVar[tuple[str, ...]] = ("leaf", "spine")
+    top_name: ClassVar[str] = "spine"
     choices: ClassVar[tuple[str, ...]] = SHORTEST
 
     leaves: int
@@ -64,58 +56,28 @@ class FatTree(Topology):
         return f"{self.leaves} leaf and {self.spines} spine switches"
 
     @cached_property
-    def routers(self) -> tuple[Router, ...]:
-        """Return, rail by rail, the leaves and then the spines."""
-        return tuple(
-            Router(coordinate=(index, 0, 0), rail=rail, level=level)
-            for rail in range(self.rails)
-            for level, count in enumerate((self.leaves, self.spines))
-            for index in range(count)
-        )
+    def plane(self) -> tuple[tuple[Coordinate, int], ...]:
+        """Return the leaves and then the spines."""
+        counts = enumerate((self.leaves, self.spines))
+        return tuple(((index, 0, 0), level) for level, count in counts for index in range(count))
 
-    def router_name(self, router: Router) -> str:
-        """Return `leaf3` or `spine2`."""
-        return KINDS[router.level] + str(router.coordinate[0]) + rail_suffix(router.rail)
+    @property
+    def link_types(self) -> tuple[LinkType, ...]:
+        return (LinkType(link_class=LinkClass.CABLE, tiles=self.link_tiles, joins="leaf to spine", port_letters=4),)
 
-    def node_name(self, coordinate: Coordinate, slot: int = 0) -> str:
-        """Return `nL-S`: leaf and slot."""
-        return f"n{coordinate[0]}-{slot}"
+    @cached_property
+    def wiring(self) -> Wiring:
+        leaf, spine = np.indices((self.leaves, self.spines), dtype=np.int64).reshape(2, -1)
+        return wire_tree(leaf, self.leaves + spine, labels=(leaf, spine))
 
-    def links_from(self, router: Router) -> Iterator[Link]:
-        """Yield the links from a leaf to every spine, or from a spine to every leaf."""
-        for index in range(self.leaves if router.level else self.spines):
-            yield self.link(router, index)
-
-    def link(self, source: Router, index: int) -> Link:
-        """Return the link from a leaf to the spine `index`, or from a spine to the leaf `index`."""
-        target = Router(coordinate=(index, 0, 0), rail=source.rail, level=1 - source.level)
-        direction = ("up", "down")[source.level]
-        ends = [f"{KINDS[end.level]}{end.coordinate[0]}" for end in (source, target)]
-        return Link(
-            source=source,
-            target=target,
-            dimension=0,
-            step=1 - 2 * source.level,
-            link_class=LinkClass.CABLE,
-            tiles=self.link_tiles,
-            rate_gbyte_s=self.link_tiles * self.tile_rates_gbyte_s[LinkClass.CABLE],
-            port=f"{direction}{index}",
-            name=f"{direction} {'>'.join(ends)}" + (f"@{source.rail}" if source.rail else ""),
-        )
-
-    def reverse(self, link: Link) -> Link:
-        return self.link(link.target, link.source.coordinate[0])
-
-    def spine_of(self, slot: int) -> int:
-        """Return the spine through which traffic to a slot of any leaf goes."""
-        return slot % self.spines
+    def steps(self, here: Ints, node: Ints) -> Ints:
+        up = here * self.spines + self.slots[node] % self.spines
+        down = self.leaves * self.spines + (here - self.leaves) * self.leaves + self.router_of_node[node]
+        return np.asarray(np.where(here < self.leaves, up, down))
 
     def destination(self, coordinate: Coordinate, slot: int = 0, rail: int = 0) -> Destination:
         """Return the leaf and the group of slots that one spine serves."""
-        return Destination(coordinate=coordinate, group=self.spine_of(slot))
-
-    def next_link(self, router: Router, destination: Destination) -> Link:
-        return self.link(router, destination.coordinate[0] if router.level else destination.group)
+        return Destination(coordinate=coordinate, group=slot % self.spines)
 
     def detours_around(self, gone: frozenset[str], rail: int) -> Detours:
         """Return routes around dead links: instead of its spine, a leaf uses the next one that links both leaves.
@@ -123,23 +85,25 @@ class FatTree(Topology):
         Raises InputError if no spine is linked to both leaves.
         """
         exceptions: dict[tuple[Router, Destination], Link] = {}
-        for source, target in itertools.permutations(self.coordinates, 2):
-            leaf = Router(coordinate=source, rail=rail)
-            alive = [spine for spine in range(self.spines) if self._joined(leaf, target, spine, gone)]
+        ups = [self._ups(leaf, rail) for leaf in range(self.leaves)]
+        live = [[link.name not in gone for link in own] for own in ups]
+        arrives = [[self.reverse(link).name not in gone for link in own] for own in ups]
+        for source, target in itertools.permutations(range(self.leaves), 2):
+            alive = [spine for spine in range(self.spines) if live[source][spine] and arrives[target][spine]]
+            leaf = ups[source][0].source
             if not alive:
-                raise no_route(f"{self.router_name(leaf)} to leaf{target[0]}")
-            for group in range(self.spines):
-                if group not in alive:
-                    spine = min(alive, key=lambda s: (s - group) % self.spines)
-                    exceptions[leaf, Destination(coordinate=target, group=group)] = self.link(leaf, spine)
+                raise no_route(f"{self.router_name(leaf)} to leaf{target}")
+            for group in (group for group in range(self.spines) if group not in alive):
+                spine = min(alive, key=lambda s: (s - group) % self.spines)
+                exceptions[leaf, Destination(coordinate=(target, 0, 0), group=group)] = ups[source][spine]
         return exceptions
 
-    def _joined(self, leaf: Router, target: Coordinate, spine: int, gone: frozenset[str]) -> bool:
-        up = self.link(leaf, spine)
-        return up.name not in gone and self.link(up.target, target[0]).name not in gone
+    def _ups(self, leaf: int, rail: int) -> list[Link]:
+        """Return the links from a leaf to every spine."""
+        return [self.link(leaf * self.spines + spine, rail) for spine in range(self.spines)]
 
-    def hops(self, sources: NDArray[np.int64], destinations: NDArray[np.int64]) -> NDArray[np.int64]:
-        hops: NDArray[np.int64] = np.where(sources[..., 0] == destinations[..., 0], 0, 2)
+    def hops(self, sources: Ints, destinations: Ints) -> Ints:
+        hops: Ints = np.where(sources[..., 0] == destinations[..., 0], 0, 2)
         return hops
 
     def check_addresses(self) -> None:
@@ -149,7 +113,7 @@ class FatTree(Topology):
                 raise InputError(self.name, field, value, f"at most {limit} in a virtual torus")
 
     def node_offset(self, node: Node) -> int:
-        return _address(self.spine_of(node.slot), node.coordinate[0], node.slot)
+        return _address(node.slot % self.spines, node.coordinate[0], node.slot)
 
     def router_offset(self, router: Router) -> int:
         return _address(self._switches, router.coordinate[0], 253 + router.level)
@@ -166,27 +130,8 @@ class FatTree(Topology):
         """Return a leaf's routes by spine; a spine's to every group of slots, because detours bring it others' too."""
         if router.level:
             return {self.block(to): self.next_link(router, to) for to in self.destinations}
-        return {Block(offset=_address(spine), bits=16): self.link(router, spine) for spine in range(self.spines)}
-
-    @cached_property
-    def destinations(self) -> tuple[Destination, ...]:
-        """Return every destination, leaf by leaf."""
-        return tuple(
-            Destination(coordinate=leaf, group=group) for leaf in self.coordinates for group in range(self.spines)
-        )
-
-    def direction(self, link: Link) -> str:
-        """Return `U+` upwards and `U-` downwards."""
-        return "U+" if link.step > 0 else "U-"
-
-    def joins(self, link: Link) -> str:
-        return "leaf to spine"
-
-    def switch_tree(self) -> Iterator[Switch]:
-        """Yield the leaves, and one switch for all spines."""
-        yield from self.router_switches()
-        names = (self.router_name(Router(coordinate=leaf)) for leaf in self.coordinates)
-        yield Switch(name="spine", switches=tuple(names))
+        ups = self._ups(router.coordinate[0], router.rail)
+        return {Block(offset=_address(spine), bits=16): link for spine, link in enumerate(ups)}
 
     def to_dict(self) -> dict[str, Any]:
         tree = {"leaves": self.leaves, "oversubscription": self.oversubscription, "tiles": self.link_tiles}
@@ -195,14 +140,12 @@ class FatTree(Topology):
 
 def parse(document: Mapping[str, Any], common: Mapping[str, Any], source: str) -> FatTree:
     """Return the fat tree of a topology document with `tree`; InputError names the field that is wrong."""
-    tree, rates = document["tree"], common["tile_rates_gbyte_s"]
-    if LinkClass.CABLE not in rates:
-        raise InputError(source, "tile_rates_gbyte_s", sorted(rates), "a rate for the class cable")
-    nodes, over = common["nodes_per_router"], tree.get("oversubscription", 1)
-    if nodes % over:
-        divisors = ", ".join(str(n) for n in range(1, nodes + 1) if nodes % n == 0)
-        raise InputError(source, "tree.oversubscription", over, f"a divisor of nodes_per_router: {divisors}")
-    return FatTree(**common, leaves=tree["leaves"], oversubscription=over, link_tiles=tree.get("tiles", 1))
+    tree = document["tree"]
+    over = tree.get("oversubscription", 1)
+    topology = FatTree(**common, leaves=tree["leaves"], oversubscription=over, link_tiles=tree.get("tiles", 1))
+    check_classes(source, topology.link_types, common["tile_rates_gbyte_s"])
+    check_divides(over, common["nodes_per_router"], source, "tree.oversubscription")
+    return topology
 
 
 def _address(group: int, leaf: int = 0, slot: int = 0) -> int:

@@ -30,7 +30,7 @@ from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, np
 from railyard.placements.topology.chosen.rules import SHORTEST
 from railyard.placements.topology.parts import Coordinate, LinkClass
-from railyard.placements.topology.switched import LinkType, Switched, Wiring, check_classes, wire
+from railyard.placements.topology.switched import LinkType, Switched, Wiring, check_classes, wire_tree
 
 MOST_SWITCHES = 100_000
 
@@ -129,29 +129,16 @@ class FatTreeLevels(Switched):
 
     @cached_property
     def wiring(self) -> Wiring:
-        return self._wired[0]
-
-    @cached_property
-    def _wired(self) -> tuple[Wiring, Ints, Ints]:
-        """Return the wiring, and the first link down and the first link up of every switch."""
         ups = [self._up_links(level) for level in range(len(self.levels))]
         lower, upper, child, digit, kind = (np.concatenate(parts) for parts in zip(*ups, strict=True))
-        count = len(lower)
-        columns = {
-            # Links down before links up; the stable sort by source then leaves them in the order of their numbers.
-            "source": np.concatenate([upper, lower]),
-            "target": np.concatenate([lower, upper]),
-            "label": np.concatenate([child, digit]),
-            "kind": np.tile(kind, 2),
-            "cable": np.zeros(2 * count, dtype=np.int64),
-            "up": np.repeat(np.array([0, 1], dtype=np.int64), count),
-        }
-        wiring, _ = wire(columns, np.roll(np.arange(2 * count, dtype=np.int64), count))
-        switches = np.arange(self.firsts[-1], dtype=np.int64)
-        down = np.searchsorted(wiring.source, switches).astype(np.int64)
+        return wire_tree(lower, upper, labels=(child, digit), kind=kind)
+
+    @cached_property
+    def _first_links(self) -> tuple[Ints, Ints]:
+        """Return the first link down and the first link up of every switch."""
+        down = np.searchsorted(self.wiring.source, np.arange(self.firsts[-1])).astype(np.int64)
         fans = [0, *(level.children for level in self.levels)]
-        below = np.repeat(np.array(fans, dtype=np.int64), np.diff(self.firsts))
-        return wiring, down, down + below
+        return down, down + np.repeat(np.array(fans, dtype=np.int64), np.diff(self.firsts))
 
     def _up_links(self, level: int) -> tuple[Ints, ...]:
         """Return (lower switch, upper switch, child's number, parent's number, type) of the links above a level."""
@@ -166,7 +153,7 @@ class FatTreeLevels(Switched):
         return (*(column[order] for column in columns), kind)
 
     def steps(self, here: Ints, node: Ints) -> Ints:
-        _, first_down, first_up = self._wired
+        first_down, first_up = self._first_links
         leaf = self.router_of_node[node]
         number = leaf * self.nodes_per_router + self.slots[node]
         link = np.zeros(len(here), dtype=np.int64)
@@ -202,16 +189,11 @@ def parse(document: Mapping[str, Any], common: Mapping[str, Any], source: str) -
     leaves = math.prod(level.children for level in levels)
     nodes = tuple(entry.get("leaf_nodes", (common["nodes_per_router"],) * min(leaves, MOST_SWITCHES)))
     if len(nodes) != leaves:
-        raise InputError(
-            source, "fat_tree.leaf_nodes", f"{len(nodes)} leaves", f"{leaves}, as levels give, at most {MOST_SWITCHES}"
-        )
+        valid = f"{leaves}, as levels give, at most {MOST_SWITCHES}"
+        raise InputError(source, "fat_tree.leaf_nodes", f"{len(nodes)} leaves", valid)
     if max(nodes) != common["nodes_per_router"]:
-        raise InputError(
-            source,
-            "fat_tree.leaf_nodes",
-            max(nodes),
-            f"at most nodes_per_router: {common['nodes_per_router']}, once at least",
-        )
+        valid = f"at most nodes_per_router: {common['nodes_per_router']}, once at least"
+        raise InputError(source, "fat_tree.leaf_nodes", max(nodes), valid)
     topology = FatTreeLevels(**common, levels=levels, leaf_nodes=nodes)
     if topology.firsts[-1] > MOST_SWITCHES:
         raise InputError(source, "fat_tree.levels", f"{topology.firsts[-1]} switches", f"at most {MOST_SWITCHES}")

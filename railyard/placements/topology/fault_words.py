@@ -46,7 +46,12 @@ def changed(topology: Topology, faults: Faults, words: Words) -> Faults:
     if words.lanemask is not None:
         if words.lanes_lost is not None:
             raise InputError("--lanemask", "", words.lanemask, "no --lanes-lost beside it")
-        lost = _lost(words.lanemask, topology)
+        # A mask of working lanes of one tile, as netwatch prints it (Ezell, CUG'13, II.F).
+        whole = 2**topology.lanes_per_tile - 1
+        if not 0 < words.lanemask < whole:
+            lanes = "a bit for each lane that works; for all lanes: --restore, for none: --lanes-lost"
+            raise InputError("--lanemask", "", words.lanemask, f"1 to {whole - 1}, {lanes}")
+        lost = topology.lanes_per_tile - words.lanemask.bit_count()
         words = dataclasses.replace(words, lanes_lost=lost, lanemask=None, of_tiles=words.of_tiles or "1")
     trouble = _trouble(words)
     wanted = [words.lanes_lost is not None, words.down, words.injection is not None, words.restore]
@@ -61,31 +66,39 @@ def changed(topology: Topology, faults: Faults, words: Words) -> Faults:
         return faults.throttle(nodes, words.injection)
     if words.restore and words.link is None:
         return Faults()
-    return _on_link(topology, faults, words, trouble)
+    if words.link is None:
+        raise InputError("torus fault", "LINK", "", "a link, such as 'X+ 0,0,0>1,0,0'")
+    link = find_link(topology, words.link)
+    if words.restore:
+        return faults.restore(topology, link)
+    if trouble is not None:
+        return faults.trouble(topology, link, trouble)
+    if words.lanes_lost is None:
+        return faults.take_down(topology, link)
+    return faults.lose_lanes(topology, link, words.lanes_lost, _tiles(words.of_tiles, link))
 
 
 def parse(topology: Topology, text: str, *, source: str = "--faults", before: Faults | None = None) -> Faults:
     """Return the faults of a line of arguments of `railyard torus fault`, separated by semicolons.
 
-    They are added to the faults `before`. Raises InputError that names `source` and the arguments that are wrong.
+    The options are the fields of `Words` but `link`. The faults are added to those `before`. Raises InputError that
+    names `source` and the arguments that are wrong.
     """
-    faults = before or Faults()
+    faults, parser = before or Faults(), _Parser(add_help=False, allow_abbrev=False)
+    parser.add_argument("link", nargs="?")
+    for name, kind in list(get_type_hints(Words).items())[1:]:
+        option = f"--{'for' if name == 'lasting' else name.replace('_', '-')}"
+        if kind is bool:
+            parser.add_argument(option, dest=name, action="store_true")
+        else:
+            parser.add_argument(option, dest=name, type=get_args(kind)[0])
     for line in filter(None, map(str.strip, text.split(";"))):
         try:
-            words = Words(**vars(_PARSER.parse_args(shlex.split(line))))
+            words = Words(**vars(parser.parse_args(shlex.split(line))))
         except ValueError as error:
             raise InputError(source, "", line, "LINK and options of `railyard torus fault`") from error
         faults = changed(topology, faults, words)
     return faults
-
-
-def _lost(mask: int, topology: Topology) -> int:
-    """Return the lanes that a tile's mask of working lanes lacks, as netwatch prints it (Ezell, CUG'13, II.F)."""
-    whole = 2**topology.lanes_per_tile - 1
-    if not 0 < mask < whole:
-        valid = f"1 to {whole - 1}, a bit for each lane that works; for all lanes: --restore, for none: --lanes-lost"
-        raise InputError("--lanemask", "", mask, valid)
-    return topology.lanes_per_tile - mask.bit_count()
 
 
 def _trouble(words: Words) -> Trouble | None:
@@ -118,19 +131,6 @@ def _time_us(option: str, text: str | None, *, most_us: float = MOST_SPELL_US) -
     return time_us
 
 
-def _on_link(topology: Topology, faults: Faults, words: Words, trouble: Trouble | None) -> Faults:
-    if words.link is None:
-        raise InputError("torus fault", "LINK", "", "a link, such as 'X+ 0,0,0>1,0,0'")
-    link = find_link(topology, words.link)
-    if words.restore:
-        return faults.restore(topology, link)
-    if trouble is not None:
-        return faults.trouble(topology, link, trouble)
-    if words.lanes_lost is None:
-        return faults.take_down(topology, link)
-    return faults.lose_lanes(topology, link, words.lanes_lost, _tiles(words.of_tiles, link))
-
-
 def _tiles(text: str | None, link: Link) -> int:
     """Return `3/8` as 3; the link must have that many tiles."""
     if text is None:
@@ -146,19 +146,3 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise ValueError(message)
-
-
-def _parser() -> _Parser:
-    """Return the parser of a line: the fields of `Words` but LINK are its options."""
-    parser = _Parser(add_help=False, allow_abbrev=False)
-    parser.add_argument("link", nargs="?")
-    for name, kind in list(get_type_hints(Words).items())[1:]:
-        option = f"--{'for' if name == 'lasting' else name.replace('_', '-')}"
-        if kind is bool:
-            parser.add_argument(option, dest=name, action="store_true")
-        else:
-            parser.add_argument(option, dest=name, type=get_args(kind)[0])
-    return parser
-
-
-_PARSER = _parser()

@@ -9,6 +9,7 @@ Injection is the share of its rate at which a node's NICs may send (Ezell, CUG'1
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -62,15 +63,13 @@ class Faults:
     def take_down(self, topology: Topology, link: Link) -> Faults:
         """Add both directions of a healthy link's cable that goes down. InputError when either has a fault."""
         both = (link, topology.reverse(link))
-        for direction in both:
-            self._healthy(direction)
+        self._healthy(*both)
         return replace(self, down=self.down | {direction.name for direction in both})
 
     def trouble(self, topology: Topology, link: Link, trouble: Trouble) -> Faults:
         """Add the trouble of a healthy link, on both directions of its cable if it falls silent."""
         directions = (link, topology.reverse(link)) if trouble.silent else (link,)
-        for direction in directions:
-            self._healthy(direction)
+        self._healthy(*directions)
         return replace(self, troubled={**self.troubled, **{one.name: trouble for one in directions}})
 
     def throttle(self, nodes: tuple[Node, ...], percent: float) -> Faults:
@@ -85,9 +84,7 @@ class Faults:
         if link.name not in faulty:
             raise InputError("--restore", "link", link.name, ", ".join(sorted(faulty)) or "no link has a fault")
         is_silent = link.name in self.troubled and self.troubled[link.name].silent
-        healed = {link.name}
-        if link.name in self.down or is_silent:
-            healed.add(topology.reverse(link).name)
+        healed = {link.name} | ({topology.reverse(link).name} if link.name in self.down or is_silent else set())
         return replace(
             self,
             lost={name: loss for name, loss in self.lost.items() if name not in healed},
@@ -121,8 +118,9 @@ class Faults:
             "troubled": {name: asdict(trouble) for name, trouble in self.troubled.items()},
         }
 
-    def _healthy(self, link: Link) -> None:
-        for state, names in (("down", self.down), ("degraded", self.lost), ("in trouble", self.troubled)):
+    def _healthy(self, *links: Link) -> None:
+        states = (("down", self.down), ("degraded", self.lost), ("in trouble", self.troubled))
+        for link, (state, names) in itertools.product(links, states):
             if link.name in names:
                 raise InputError("fault", "link", link.name, f"a healthy link; this one is {state}: --restore it first")
 
@@ -142,12 +140,19 @@ def find_link(topology: Topology, text: str) -> Link:
 
     Blanks and case do not count. InputError lists names like the one given.
     """
+
+    def plain(text: str) -> str:
+        return "".join(text.lower().split())
+
     topology.check_wired("link")
-    wanted = _plain(text)
-    links = [link for link in topology.links() if wanted in (_plain(link.name), _plain(link.name.split(" ")[1]))]
+    wanted = plain(text)
+    links = [link for link in topology.links() if wanted in (plain(link.name), plain(link.name.split(" ")[1]))]
     if len(links) == 1:
         return links[0]
-    raise InputError("link", "", text, _some(topology, wanted))
+    source = wanted.partition(">")[0].lstrip("xyz+-updown")
+    names = list(topology.links_by_name)
+    near = [name for name in names if source and plain(name).split(">")[0].endswith(source)]
+    raise InputError("link", "", text, ", ".join(f"'{name}'" for name in (near or names)[:6]) + ", ...")
 
 
 def find_node(topology: Topology, name: str) -> Node:
@@ -157,14 +162,3 @@ def find_node(topology: Topology, name: str) -> Node:
             return node
     first = ", ".join(node.name for node in topology.nodes[:4])
     raise InputError("node", "", name, f"{first}, ... of {topology.name}")
-
-
-def _plain(text: str) -> str:
-    return "".join(text.lower().split())
-
-
-def _some(topology: Topology, wanted: str) -> str:
-    names = list(topology.links_by_name)
-    source = wanted.partition(">")[0].lstrip("xyz+-updown")
-    near = [name for name in names if source and _plain(name).split(">")[0].endswith(source)]
-    return ", ".join(f"'{name}'" for name in (near or names)[:6]) + ", ..."

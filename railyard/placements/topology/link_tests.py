@@ -18,7 +18,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from railyard.base.errors import InputError
@@ -75,10 +75,6 @@ class _Uses:
         """Return how often a node has sent over links; a node that always sends over one link looks like the link."""
         return sum(self.sent_over[node, link] for link in links)
 
-    def cost(self, position: int, route: Route) -> tuple[int, int]:
-        """Return how often a link was crossed together with this route's others, and the tests of its receiver."""
-        return sum(self.together[position, other] for other in route[2]), self.received[route[1]]
-
 
 def tests(topology: Topology, rail: int = 0) -> Tests:
     """Return the tests of every link of a rail; InputError where routes are not fixed or do not fit.
@@ -93,11 +89,10 @@ def tests(topology: Topology, rail: int = 0) -> Tests:
     for position, link in enumerate(topology.first_rail):
         if topology.is_fabric and link.rail != rail:
             continue
-        flows = _flows(topology, position, by_link.get(position, []), uses)
-        if not flows:
+        if flows := _flows(topology, position, by_link.get(position, []), uses):
+            link_tests.append(_test(topology, link, flows, _part(link)))
+        else:
             unused.append(link.name)
-            continue
-        link_tests.append(_test(topology, link, flows, _part(link)))
     link_tests += _more(topology, by_link, uses)
     phases = _phases(topology, link_tests, rail)
     if len(phases) > MOST_PHASES:
@@ -110,41 +105,28 @@ def lines(topology: Topology, rail: int = 0) -> Iterator[str]:
     link_tests = tests(topology, rail)
     for name in link_tests.unused:
         yield f"# not tested, because no usual route takes it: {name}\n"
+    names = [node.name for node in topology.nodes]
     for number, phase in enumerate(link_tests.phases):
         for test in phase:
-            yield _line(topology, number, test, rail)
-
-
-def _line(topology: Topology, phase: int, test: LinkTest, rail: int) -> str:
-    names = [node.name for node in topology.nodes]
-    pairs = ",".join(f"{names[a]}>{names[b]}" for a, b in test.pairs)
-    ends = [f"node:{names[a]}:sending" for a, _ in test.pairs]
-    ends += [f"node:{names[b]}:receiving" for _, b in test.pairs]
-    flows = len(test.pairs) * topology.host_rate_gbyte_s
-    full, crossed = list[str](), list[str]()
-    for link in test.links:
-        shared = flows if link is test.links[0] else topology.host_rate_gbyte_s
-        (full if shared >= link.rate_gbyte_s else crossed).append(_part(link))
-    (full if flows <= test.rate_gbyte_s else crossed).extend(ends)
-    routers = _routers(topology, test, rail)
-    words = (phase, test.links[0].link_class, f"{test.rate_gbyte_s:.10g}", routers, test.name, pairs)
-    return " ".join(map(str, ("test", *words, _list(full), _list(crossed)))) + "\n"
+            (source, target), *_ = test.pairs
+            places = _places(topology, topology.router_of_node[[source]], np.array([target], dtype=np.int64), rail)
+            ends = [f"node:{names[a]}:sending" for a, _ in test.pairs]
+            ends += [f"node:{names[b]}:receiving" for _, b in test.pairs]
+            flows = len(test.pairs) * topology.host_rate_gbyte_s
+            full, crossed = list[str](), list[str]()
+            for link in test.links:
+                shared = flows if link is test.links[0] else topology.host_rate_gbyte_s
+                (full if shared >= link.rate_gbyte_s else crossed).append(_part(link))
+            (full if flows <= test.rate_gbyte_s else crossed).extend(ends)
+            words = ("test", number, test.links[0].link_class, f"{test.rate_gbyte_s:.10g}", 1 + (places >= 0).sum())
+            pairs = ",".join(f"{names[a]}>{names[b]}" for a, b in test.pairs)
+            lists = ("," + "".join(f"{part}," for part in dict.fromkeys(parts)) for parts in (full, crossed))
+            yield " ".join(map(str, (*words, test.name, pairs, *lists))) + "\n"
 
 
 def _places(topology: Topology, source: Ints, target: Ints, rail: int) -> Ints32:
     """Return the links of the usual routes from routers to nodes, by NICs of a rail; as `Topology.route_places`."""
     return topology.route_places(source + rail * len(topology.coordinates), target + rail * len(topology.nodes))
-
-
-def _routers(topology: Topology, test: LinkTest, rail: int) -> int:
-    source, target = test.pairs[0]
-    router = topology.router_of_node
-    places = _places(topology, router[[source]], np.array([target], dtype=np.int64), rail)
-    return 1 + int((places >= 0).sum())
-
-
-def _list(parts: Iterable[str]) -> str:
-    return "," + "".join(f"{part}," for part in dict.fromkeys(parts))
 
 
 def _part(link: Link) -> str:
@@ -172,9 +154,14 @@ def _candidates(topology: Topology, rail: int) -> dict[int, list[Route]]:
 
 def _flows(topology: Topology, position: int, routes: list[Route], uses: _Uses) -> list[Route]:
     """Return enough flows to saturate a link, no two with a common sender or receiver; prefers links used least."""
+
+    def cost(route: Route) -> tuple[int, int]:
+        """Return how often the link was crossed together with this route's others, and the tests of its receiver."""
+        return sum(uses.together[position, other] for other in route[2]), uses.received[route[1]]
+
     wanted = math.ceil(topology.link_at(position).rate_gbyte_s / topology.host_rate_gbyte_s - 1e-9)
     flows = list[Route]()
-    for source, target, links in sorted(routes, key=lambda route: uses.cost(position, route)):
+    for source, target, links in sorted(routes, key=cost):
         sender = _sender(topology, (source, target, links), [flow[0] for flow in flows], uses)
         if sender is None or target in [flow[1] for flow in flows]:
             continue
@@ -205,15 +192,14 @@ def _test(topology: Topology, link: Link, flows: list[Route], name: str) -> Link
     )
 
 
-def _back(topology: Topology, test: LinkTest, rail: int) -> list[Link]:
-    """Return the links from the receivers to the senders."""
-    senders, targets = np.array(test.pairs, dtype=np.int64).T
-    places = _places(topology, topology.router_of_node[targets], senders, rail)
-    return [topology.link_at(position) for position in np.unique(places[places >= 0]).tolist()]
-
-
 def _more(topology: Topology, by_link: dict[int, list[Route]], uses: _Uses) -> Iterator[LinkTest]:
     """Yield tests of single pairs for the nodes that send or receive in fewer than two tests so far."""
+
+    def pair(flow: Route) -> LinkTest:
+        uses.add(flow)
+        slowest = min((topology.link_at(position) for position in flow[2]), key=lambda link: link.rate_gbyte_s)
+        return _test(topology, slowest, [flow], f"pair:{topology.nodes[flow[0]].name}>{topology.nodes[flow[1]].name}")
+
     to, from_switch = dict[int, list[Route]](), dict[int, list[Route]]()
     for route in itertools.chain.from_iterable(by_link.values()):
         to.setdefault(route[1], []).append(route)
@@ -224,26 +210,21 @@ def _more(topology: Topology, by_link: dict[int, list[Route]], uses: _Uses) -> I
         )
         for _, target, links in outwards[:LEAST_TESTS]:
             if uses.sent[node] < LEAST_TESTS:
-                yield _pair(topology, (node, target, links), uses)
+                yield pair((node, target, links))
         for source, _, links in to.get(node, [])[:LEAST_TESTS]:
             sender = _sender(topology, (source, node, links), [], uses)
             if uses.received[node] < LEAST_TESTS and sender is not None:
-                yield _pair(topology, (sender, node, links), uses)
-
-
-def _pair(topology: Topology, flow: Route, uses: _Uses) -> LinkTest:
-    uses.add(flow)
-    sender, target, links = flow
-    slowest = min((topology.link_at(position) for position in links), key=lambda link: link.rate_gbyte_s)
-    name = f"pair:{topology.nodes[sender].name}>{topology.nodes[target].name}"
-    return _test(topology, slowest, [flow], name)
+                yield pair((sender, node, links))
 
 
 def _phases(topology: Topology, link_tests: list[LinkTest], rail: int) -> tuple[tuple[LinkTest, ...], ...]:
     """Return tests in phases, each in the first that has none of its links, there and back, and of its nodes."""
     phases, busy = list[list[LinkTest]](), list[set[object]]()
     for test in link_tests:
-        needs: set[object] = {link.name for link in (*test.links, *_back(topology, test, rail))}
+        senders, targets = np.array(test.pairs, dtype=np.int64).T
+        back = _places(topology, topology.router_of_node[targets], senders, rail)
+        needs: set[object] = {link.name for link in test.links}
+        needs |= {topology.link_at(position).name for position in np.unique(back[back >= 0]).tolist()}
         needs |= {node for pair in test.pairs for node in pair}
         for phase, used in zip(phases, busy, strict=True):
             if not used & needs:

@@ -23,12 +23,12 @@ from railyard.placements.topology.parts import (
     ALL_BITS,
     MOST_BITS,
     Coordinate,
-    LatticeLink,
     Link,
     LinkClass,
     Node,
     Router,
     Switch,
+    rail_suffix,
 )
 
 
@@ -49,6 +49,9 @@ class Network(ABC):
     coordinate_names: ClassVar[tuple[str, ...]] = ()
     #: Whether the first number of a coordinate is the number of a group.
     has_groups: ClassVar[bool] = False
+    #: What the routers of each level are called in names, and the switch above all in `switch_tree`.
+    level_words: ClassVar[tuple[str, ...]] = ("r",)
+    top_name: ClassVar[str] = "network"
 
     name: str
     tile_rates_gbyte_s: Mapping[str, float]
@@ -71,11 +74,6 @@ class Network(ABC):
     def layout(self) -> str:
         """Describe the routers in a few words, for people."""
 
-    @property
-    @abstractmethod
-    def routers(self) -> tuple[Router, ...]:
-        """Return every router, rail by rail."""
-
     @abstractmethod
     def links_from(self, router: Router) -> Iterator[Link]:
         """Yield the directed links that leave a router, in the order of its ports."""
@@ -85,16 +83,32 @@ class Network(ABC):
         """Return the link of the same cable in the other direction."""
 
     @abstractmethod
-    def router_name(self, router: Router) -> str:
-        """Return the router's name as a host; on rail r > 0 it ends in `.r`."""
-
-    @abstractmethod
-    def node_name(self, coordinate: Coordinate, slot: int = 0) -> str:
-        """Return the name of the node in a slot of a router."""
-
-    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return the document that `catalog.parse` reads back to an equal topology."""
+
+    # What a kind defines otherwise if it has routers without nodes, or other names.
+
+    @cached_property
+    def routers(self) -> tuple[Router, ...]:
+        """Return every router, rail by rail: by default those with nodes alone."""
+        return tuple(Router(coordinate=c, rail=rail) for rail in range(self.rails) for c in self.coordinates)
+
+    def router_name(self, router: Router) -> str:
+        """Return the router's name as a host: `r3-5`, or `leaf3-5`, `spine3-5` and `spine2-3-5` where levels differ.
+
+        On rail r > 0 it ends in `.r`.
+        """
+        words, level = self.level_words, router.level
+        word = words[level] if level < len(words) else f"{words[-1]}{level}-"
+        return word + "-".join(self._numbers_of(router.coordinate)) + rail_suffix(router.rail)
+
+    def node_name(self, coordinate: Coordinate, slot: int = 0) -> str:
+        """Return the name of the node in a slot of a router: `n3-5-0`, the router's coordinate and the slot."""
+        return "n" + "-".join([*self._numbers_of(coordinate), str(slot)])
+
+    def _numbers_of(self, coordinate: Coordinate) -> list[str]:
+        """Return the numbers of a coordinate without those that are always 0."""
+        return list(map(str, coordinate[: len(self.coordinate_names) or None]))
 
     # A kind may override the following, if its rails are joined in another way.
 
@@ -136,12 +150,23 @@ class Network(ABC):
         return "routers"
 
     def switch_tree(self) -> Iterator[Switch]:
-        """Yield the network as a tree of switches, each after those below it: the routers, and one above them all."""
-        yield from self.router_switches()
-        names = tuple(self.router_name(Router(coordinate=c)) for c in self.coordinates)
-        yield Switch(name="network", switches=names)
+        """Yield the network as a tree of switches, each after those below it.
 
-    def lattice_links(self) -> Iterator[LatticeLink]:
+        These are the routers with nodes, a switch for each group of them where there are groups, and one above all.
+        """
+        names: dict[int, list[str]] = {}
+        groups = self.groups.tolist() if self.has_groups else [0] * len(self.coordinates)
+        for group, switch in zip(groups, self.router_switches(), strict=True):
+            if switch.nodes or not self.has_groups:
+                yield switch
+                names.setdefault(group, []).append(switch.name)
+        if self.has_groups:
+            for group, switches in names.items():
+                yield Switch(name=f"group{group}", switches=tuple(switches))
+            names = {0: [f"group{group}" for group in names]}
+        yield Switch(name=self.top_name, switches=tuple(names[0]))
+
+    def lattice_links(self) -> Iterator[Link]:
         """Yield the links that `topobw` measures as a lattice; none where `link_tests` lists its tests instead."""
         return iter(())
 
@@ -152,10 +177,12 @@ class Network(ABC):
         """Return how many groups a block of groups has, how many such blocks one of the next level has, and so on."""
         return ()
 
-    @property
+    @cached_property
     def groups(self) -> Ints:
         """Return the group of every router with nodes, in the order of `coordinates`; InputError without groups."""
-        raise InputError("groups", "topology", self.name, "a dragonfly, a fat tree, or another kind with groups")
+        if not self.has_groups:
+            raise InputError("groups", "topology", self.name, "a dragonfly, a fat tree, or another kind with groups")
+        return np.array([at[0] for at in self.coordinates], dtype=np.int64)
 
     @cached_property
     def link_rates(self) -> Floats:
@@ -259,8 +286,7 @@ class Network(ABC):
         axis = min(self.slot_axis, at.shape[1] - 1)
         slots = at[:, axis] % self.nodes_per_router
         at[:, axis] //= self.nodes_per_router
-        router = np.ravel_multi_index(tuple(at.T), self.extents)
-        return np.asarray(self.first_node[router] + slots, dtype=np.int64)
+        return np.asarray(self.first_node[self.indices_of(at)] + slots, dtype=np.int64)
 
     def box_of_cells(self, block: Sequence[int]) -> tuple[int, ...]:
         """Return the extents in lattice positions of a block of routers."""

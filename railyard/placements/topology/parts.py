@@ -98,21 +98,6 @@ class Switch:
     switches: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LatticeLink:
-    """A link as a benchmark measures it: from a coordinate in a direction (`X+`) to the neighbour on its lattice."""
-
-    direction: str
-    coordinate: Coordinate
-    link_class: str
-    rate_gbyte_s: float
-
-
 def rail_suffix(rail: int) -> str:
     """Return what a name on a rail ends in: nothing on rail 0."""
     return f".{rail}" if rail else ""
-
-
-def comma(numbers: Coordinate) -> str:
-    """Return a coordinate as text: `0,1,2`."""
-    return ",".join(map(str, numbers))

@@ -32,7 +32,7 @@ from railyard.placements.arrays import Ints, np
 from railyard.placements.topology.base import no_route
 from railyard.placements.topology.chosen.rules import FIXED
 from railyard.placements.topology.parts import Block, Coordinate, Destination, Detours, Link, LinkClass, Router
-from railyard.placements.topology.switched import LinkType, Switched, Wiring, check_classes, wire
+from railyard.placements.topology.switched import LinkType, Switched, Wiring, check_classes, check_divides, wire_tree
 
 MOST_LEAVES = 40_000
 
@@ -91,16 +91,7 @@ class RailOptimised(Switched):
         leaf = np.repeat(self.hosts, self.spines)
         spine = np.tile(np.arange(self.spines, dtype=np.int64), self.leaf_count)
         above = self.leaf_count + leaf // len(self.coordinates) % self.planes * self.spines + spine
-        count = len(leaf)
-        columns = {
-            "source": np.concatenate([leaf, above]),
-            "target": np.concatenate([above, leaf]),
-            "label": np.concatenate([spine, leaf]),
-            "kind": np.zeros(2 * count, dtype=np.int64),
-            "cable": np.zeros(2 * count, dtype=np.int64),
-            "up": np.repeat(np.array([1, 0], dtype=np.int64), count),
-        }
-        return wire(columns, np.roll(np.arange(2 * count, dtype=np.int64), count))[0]
+        return wire_tree(leaf, above, labels=(leaf, spine))
 
     # Routes.
 
@@ -151,8 +142,7 @@ class RailOptimised(Switched):
             for index in np.flatnonzero(~alive & (end != leaf)).tolist():
                 others = np.flatnonzero(live_up[leaf] & live_down[end[index]])
                 if not len(others):
-                    names = (self.router_name(self.routers[at]) for at in (leaf, int(end[index])))
-                    raise no_route(" to ".join(names))
+                    raise no_route(" to ".join(self.router_name(self.routers[at]) for at in (leaf, int(end[index]))))
                 next_one = int(others[np.argmin((others - spine[index]) % self.spines)])
                 exceptions[self.routers[leaf], self.ends[index]] = self.link(leaf * self.spines + next_one)
         return exceptions
@@ -174,13 +164,9 @@ def parse(document: Mapping[str, Any], common: Mapping[str, Any], source: str) -
     if ("spines" in entry) == ("oversubscription" in entry):
         raise InputError(source, "rail_optimised", sorted(entry), "either spines or oversubscription beside pods")
     over, planes = entry.get("oversubscription", 1), entry.get("planes", 1)
-    if nodes % over:
-        divisors = ", ".join(str(n) for n in range(1, nodes + 1) if nodes % n == 0)
-        valid = f"a divisor of nodes_per_router: {divisors}"
-        raise InputError(source, "rail_optimised.oversubscription", over, valid)
+    check_divides(over, nodes, source, "rail_optimised.oversubscription")
     if rails % planes:
-        valid = f"a divisor of the {rails} rails"
-        raise InputError(source, "rail_optimised.planes", planes, valid)
+        raise InputError(source, "rail_optimised.planes", planes, f"a divisor of the {rails} rails")
     topology = RailOptimised(
         **common,
         pods=entry["pods"],

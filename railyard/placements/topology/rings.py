@@ -29,24 +29,6 @@ def step(position: int, destination: int, extent: int) -> int:
     return 1 if 2 * ahead < extent else -1
 
 
-def hops(sources: Ints, destinations: Ints, extents: Coordinate) -> Ints:
-    """Return the links between routers on a shortest route round a torus, which a dimension-order route is.
-
-    `sources` and `destinations` have shape (..., 3) and broadcast; the result has the shape without the last axis.
-    """
-    ahead = np.abs(sources - destinations)
-    total: Ints = np.minimum(ahead, np.array(extents) - ahead).sum(axis=-1)
-    return total
-
-
-def mean_hops(extents: Coordinate) -> float:
-    """Return the mean hops over all ordered pairs of routers, a router with itself included: the closed form.
-
-    A ring of n routers has mean distance n/4 (even n) or (n*n - 1)/(4n) (odd n); dimensions add up.
-    """
-    return sum(n / 4 if n % 2 == 0 else (n * n - 1) / (4 * n) for n in extents)
-
-
 def carry(at: Ints32, source: Ints, target: Ints, sizes: Floats, *, extents: Coordinate) -> Carried:
     """Return the link loads of messages between the places with the coordinates `at`, of shape (3, places).
 

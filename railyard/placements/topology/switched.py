@@ -1,4 +1,4 @@
-"""Networks of switches as tables: the base of the kinds `fattree_levels`, `dragonfly` and `dragonfly_plus`.
+"""Networks of switches as tables: the base of the fat trees, of the dragonflies and of `rail_optimised`.
 
 A kind defines its wiring as arrays and one function, `steps`, that gives the next link of many packets at once. Names,
 links, hops, detours, addresses and link loads follow from these two. Every node is a destination of its own, so that a
@@ -20,20 +20,22 @@ from railyard.base.errors import InputError
 from railyard.placements.arrays import Floats, Ints, NDArray, np
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.carried import Carried, added, summed
-from railyard.placements.topology.parts import Block, Coordinate, Destination, Link, Router, Switch, rail_suffix
+from railyard.placements.topology.parts import Block, Coordinate, Destination, Link, Router
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkType:
     """What the links of one type have in common: class, tiles, what they join, and how names begin.
 
-    `words` are those of the two directions of a cable, of which one leads up by default; ports begin with their letter.
+    `words` are those of the two directions of a cable, of which one leads up by default; ports begin with so many of
+    their letters.
     """
 
     link_class: str
     tiles: int
     joins: str
     words: tuple[str, str] = ("up", "down")
+    port_letters: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -67,15 +69,29 @@ def wire(columns: Mapping[str, Ints], reverse: Ints) -> tuple[Wiring, Ints]:
     return Wiring(**sorted_columns, up=up, reverse=number[reverse[order]]), number
 
 
+def wire_tree(lower: Ints, upper: Ints, *, labels: tuple[Ints, Ints], kind: Ints | int = 0) -> Wiring:
+    """Return the wiring of single cables between lower and upper switches; a switch's links down precede those up.
+
+    `labels` are those of the ports down and of the ports up. All arrays have shape (cables,).
+    """
+    count = len(lower)
+    columns = {
+        "source": np.concatenate([upper, lower]),
+        "target": np.concatenate([lower, upper]),
+        "label": np.concatenate(labels),
+        "kind": np.tile(np.zeros(count, dtype=np.int64) + kind, 2),
+        "cable": np.zeros(2 * count, dtype=np.int64),
+        "up": np.repeat(np.array([0, 1], dtype=np.int64), count),
+    }
+    return wire(columns, np.roll(np.arange(2 * count, dtype=np.int64), count))[0]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Switched(Topology):
     """Base of the kinds whose network is a table of switches and cables."""
 
     has_groups: ClassVar[bool] = True
     coordinate_names: ClassVar[tuple[str, ...]] = ("group", "switch")
-
-    #: What the switches of each level are called in names.
-    level_words: ClassVar[tuple[str, ...]] = ("r",)
 
     @property
     @abstractmethod
@@ -114,18 +130,6 @@ class Switched(Topology):
             Router(coordinate=at, rail=rail, level=level) for rail in range(self.rails) for at, level in self.plane
         )
 
-    def router_name(self, router: Router) -> str:
-        """Return `r3-5`, or `leaf3-5` and `spine3-5` where switches differ."""
-        return self._word(router.level) + "-".join(map(str, router.coordinate[:2])) + rail_suffix(router.rail)
-
-    def _word(self, level: int) -> str:
-        words = self.level_words
-        return words[level] if level < len(words) else f"{words[-1]}{level}-"
-
-    def node_name(self, coordinate: Coordinate, slot: int = 0) -> str:
-        """Return `n3-5-0`: the switch's coordinate, and the slot."""
-        return "n" + "-".join(map(str, (*coordinate[:2], slot)))
-
     def links_from(self, router: Router) -> Iterator[Link]:
         index = self._place(router)
         first, last = np.searchsorted(self.wiring.source, [index, index + 1])
@@ -134,12 +138,8 @@ class Switched(Topology):
 
     def link(self, number: int, rail: int = 0) -> Link:
         """Return the link with a number in `wiring`, on a rail that is a network of its own."""
-        link = self._links.get((number, rail))
-        if link is None:
-            link = self._links[number, rail] = self._make_link(number, rail)
-        return link
-
-    def _make_link(self, number: int, rail: int) -> Link:
+        if (number, rail) in self._links:
+            return self._links[number, rail]
         wiring, count = self.wiring, len(self.plane)
         source, target = (self.routers[rail * count + end[number]] for end in (wiring.source, wiring.target))
         kind, cable = int(wiring.kind[number]), int(wiring.cable[number])
@@ -148,7 +148,7 @@ class Switched(Topology):
         own = max(source.rail, target.rail)
         suffix = (f"#{cable}" if cable else "") + (f"@{own}" if own else "")
         back = int(not wiring.up[number])
-        return Link(
+        link = self._links[number, rail] = Link(
             source=source,
             target=target,
             dimension=kind,
@@ -156,9 +156,10 @@ class Switched(Topology):
             link_class=of.link_class,
             tiles=of.tiles,
             rate_gbyte_s=of.tiles * self.tile_rates_gbyte_s[of.link_class],
-            port=f"{of.words[back][0]}{wiring.label[number]}" + (f"c{cable}" if cable else ""),
+            port=f"{of.words[back][: of.port_letters]}{wiring.label[number]}" + (f"c{cable}" if cable else ""),
             name=f"{of.words[back]} {'>'.join(names)}{suffix}",
         )
+        return link
 
     def reverse(self, link: Link) -> Link:
         return self.link(int(self.wiring.reverse[self._numbers[link.name]]), self.plane_of(link.source))
@@ -188,17 +189,16 @@ class Switched(Topology):
         return [
             destination
             for index, destination in enumerate(self.destinations)
-            if self._meets(every, np.full(len(every), index, dtype=np.int64), dead)
+            if any(dead[link].any() for _, link in self._hop_by_hop(every, np.full_like(every, index)))
         ]
 
-    def _meets(self, here: Ints, node: Ints, dead: NDArray[np.bool_]) -> bool:
+    def _hop_by_hop(self, here: Ints, node: Ints) -> Iterator[tuple[Ints, Ints]]:
+        """Yield, hop by hop, the indices of the packets that have not arrived yet, and the link that each takes."""
         end, at = self.last_switches(here, node), here.copy()
         while len(on := np.flatnonzero(at != end)):
             link = self.steps(at[on], node[on])
-            if dead[link].any():
-                return True
+            yield on, link
             at[on] = self.wiring.target[link]
-        return False
 
     def hops(self, sources: Ints, destinations: Ints) -> Ints:
         """Return the links on the usual route to the first node of a switch."""
@@ -237,18 +237,14 @@ class Switched(Topology):
     @property
     def cut_weights(self) -> tuple[tuple[float, ...], ...]:
         """Return weights that make a bisection cut between groups until each part has one group."""
-        return ((1e6, 1.0, 1.0),)
+        return ((1e6, 1.0, 1.0),) if self.has_groups else super().cut_weights
 
     def route_places(self, source: Ints, node: Ints) -> NDArray[np.int32]:
-        at = self.hosts[source].copy()
-        end = self.last_switches(at, node)
         columns: list[NDArray[np.int32]] = []
-        while len(on := np.flatnonzero(at != end)):
-            link = self.steps(at[on], node[on])
-            columns.append(np.full(len(at), -1, dtype=np.int32))
+        for on, link in self._hop_by_hop(self.hosts[source], node):
+            columns.append(np.full(len(node), -1, dtype=np.int32))
             columns[-1][on] = link
-            at[on] = self.wiring.target[link]
-        return np.stack(columns, axis=1) if columns else np.zeros((len(at), 0), dtype=np.int32)
+        return np.stack(columns, axis=1) if columns else np.zeros((len(node), 0), dtype=np.int32)
 
     # Addresses, and views for people.
 
@@ -261,15 +257,6 @@ class Switched(Topology):
 
     def joins(self, link: Link) -> str:
         return self.link_types[link.dimension].joins
-
-    @cached_property
-    def groups(self) -> Ints:
-        """Return the group of every coordinate: its first number."""
-        return np.array([at[0] for at in self.coordinates], dtype=np.int64)
-
-    def switch_tree(self) -> Iterator[Switch]:
-        """Yield the switches with nodes, a switch for each group of them, and one above all."""
-        yield from switches_by_group(self)
 
     # Places in tables.
 
@@ -296,20 +283,15 @@ class Switched(Topology):
         return {}
 
 
-def switches_by_group(topology: Topology) -> Iterator[Switch]:
-    """Yield the routers with nodes as switches, a switch for each group of them, and one above all."""
-    names: dict[int, list[str]] = {}
-    for group, switch in zip(topology.groups.tolist(), topology.router_switches(), strict=True):
-        if switch.nodes:
-            yield switch
-            names.setdefault(group, []).append(switch.name)
-    for group, switches in names.items():
-        yield Switch(name=f"group{group}", switches=tuple(switches))
-    yield Switch(name="network", switches=tuple(f"group{group}" for group in names))
-
-
 def check_classes(source: str, types: tuple[LinkType, ...], rates: Mapping[str, Any]) -> None:
     """Raise InputError when a type of link has a class without a rate."""
     for of in types:
         if of.link_class not in rates:
             raise InputError(source, "tile_rates_gbyte_s", sorted(rates), f"a rate for the class {of.link_class}")
+
+
+def check_divides(over: int, nodes: int, source: str, field: str) -> None:
+    """Raise InputError for an oversubscription that does not divide the nodes of a leaf."""
+    if nodes % over:
+        divisors = ", ".join(str(n) for n in range(1, nodes + 1) if nodes % n == 0)
+        raise InputError(source, field, over, f"a divisor of nodes_per_router: {divisors}")

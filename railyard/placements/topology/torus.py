@@ -39,19 +39,7 @@ from railyard.placements.topology import rings
 from railyard.placements.topology.base import Topology, no_route
 from railyard.placements.topology.carried import Carried
 from railyard.placements.topology.chosen.rules import SHORTEST
-from railyard.placements.topology.parts import (
-    Block,
-    Coordinate,
-    Destination,
-    Detours,
-    LatticeLink,
-    Link,
-    Node,
-    Router,
-    Switch,
-    comma,
-    rail_suffix,
-)
+from railyard.placements.topology.parts import Block, Coordinate, Destination, Detours, Link, Node, Router, Switch
 from railyard.placements.topology.rings import step
 
 DIMENSIONS = "XYZ"
@@ -94,29 +82,16 @@ class Torus(Topology):
     def layout(self) -> str:
         return "x".join(map(str, self.extents)) + " routers"
 
-    @cached_property
-    def routers(self) -> tuple[Router, ...]:
-        return tuple(Router(coordinate=c, rail=rail) for rail in range(self.rails) for c in self.coordinates)
-
-    def router_name(self, router: Router) -> str:
-        """Return `r0-1-2`."""
-        return "r" + "-".join(map(str, router.coordinate)) + rail_suffix(router.rail)
-
     def node_name(self, coordinate: Coordinate, slot: int = 0) -> str:
         """Return `n0-1-2`; with several nodes per router `n0-1-2-s`."""
-        suffix = f"-{slot}" if self.nodes_per_router > 1 else ""
-        return "n" + "-".join(map(str, coordinate)) + suffix
-
-    def neighbour(self, coordinate: Coordinate, dimension: int, step: int) -> Coordinate:
-        """Return the coordinate one step along `dimension` (0, 1, 2), round the torus."""
-        moved = list(coordinate)
-        moved[dimension] = (moved[dimension] + step) % self.extents[dimension]
-        return moved[0], moved[1], moved[2]
+        name = super().node_name(coordinate, slot)
+        return name if self.nodes_per_router > 1 else name.rpartition("-")[0]
 
     def links_from(self, router: Router) -> Iterator[Link]:
         """Yield the links X+ X- Y+ Y- Z+ Z-, without those that do not exist."""
         for dimension, extent in enumerate(self.extents):
-            for sign in _steps(router.coordinate[dimension], extent):
+            # With an extent of 2, plus and minus are one link.
+            for sign in (1, -1)[: extent - 1]:
                 yield self.link(router, dimension, sign)
 
     def link(self, source: Router, dimension: int, step: int) -> Link:
@@ -127,9 +102,10 @@ class Torus(Topology):
             step = 1 if position == 0 else -1
         lower = position if step > 0 else (position - 1) % along.extent
         link_class = along.link_class(lower)
-        target = self.neighbour(source.coordinate, dimension, step)
-        direction = _direction(dimension, step)
-        ends = ">".join(map(comma, (source.coordinate, target)))
+        there = (position + step) % along.extent
+        target = (*source.coordinate[:dimension], there, *source.coordinate[dimension + 1 :])
+        direction = DIMENSIONS[dimension] + ("+" if step > 0 else "-")
+        ends = ">".join(",".join(map(str, at)) for at in (source.coordinate, target))
         return Link(
             source=source,
             target=Router(coordinate=target, rail=source.rail),
@@ -162,13 +138,36 @@ class Torus(Topology):
         return [destination[: d + 1] + source[d + 1 :] for d in range(len(source))]
 
     def detours_around(self, gone: frozenset[str], rail: int) -> Detours:
-        return detours(self, gone, rail)
+        walker = _Walker(self, gone, rail)
+        count = len(self.coordinates)
+        source, target = (grid.ravel() for grid in np.indices((count, count)))
+        usual = walker.first(source, target, USUAL).reshape(count, count)
+        broken = walker.crosses(source, target, USUAL)
+        source, target = source[broken], target[broken]
+        table = usual.copy()
+        for attempt in ATTEMPTS:
+            bad = walker.crosses(source, target, attempt)
+            good = ~bad
+            table[source[good], target[good]] = walker.first(source[good], target[good], attempt)
+            source, target = source[bad], target[bad]
+            if len(source) == 0:
+                break
+        else:
+            raise walker.no_way(source[0], target[0])
+        walker.check(table)
+        return {
+            (walker.router(s), Destination(coordinate=self.coordinates[t])): walker.links[s, int(table[s, t])]
+            for s, t in zip(*(ends.tolist() for ends in np.nonzero(table != usual)), strict=True)
+        }
 
     def hops(self, sources: Ints, destinations: Ints) -> Ints:
-        return rings.hops(sources, destinations, self.extents)
+        ahead = np.abs(sources - destinations)
+        total: Ints = np.minimum(ahead, np.array(self.extents) - ahead).sum(axis=-1)
+        return total
 
     def mean_hops(self) -> float:
-        return rings.mean_hops(self.extents)
+        """Return the closed form: a ring of even n has the mean distance n / 4, of odd n (n n - 1) / (4 n)."""
+        return sum(n / 4 if n % 2 == 0 else (n * n - 1) / (4 * n) for n in self.extents)
 
     @cached_property
     def link_rates(self) -> Floats:
@@ -233,7 +232,7 @@ class Torus(Topology):
         return prefixes
 
     def direction(self, link: Link) -> str:
-        return _direction(link.dimension, link.step)
+        return link.port.upper()
 
     def joins(self, link: Link) -> str:
         return DIMENSIONS[link.dimension]
@@ -248,18 +247,11 @@ class Torus(Topology):
             yield Switch(name=f"x{x}", switches=tuple(below))
         yield Switch(name="torus", switches=tuple(f"x{x}" for x in planes))
 
-    def lattice_links(self) -> Iterator[LatticeLink]:
+    def lattice_links(self) -> Iterator[Link]:
         """Yield all links. A neighbour's only shortest way is its link, so rules that take those alone are allowed."""
         if self.routes.rule.by_part:
             raise InputError("topobw", "routes.choose", self.routes.choose, ", ".join(SHORTEST))
-        for link in self.links():
-            if link.source.rail == 0:
-                yield LatticeLink(
-                    direction=self.direction(link),
-                    coordinate=link.source.coordinate,
-                    link_class=link.link_class,
-                    rate_gbyte_s=link.rate_gbyte_s,
-                )
+        yield from self.first_rail
 
     def to_dict(self) -> dict[str, Any]:
         dimensions = {
@@ -274,28 +266,14 @@ def parse(document: Mapping[str, Any], common: Mapping[str, Any], source: str) -
     if common["nodes_per_router"] > ROUTER_SLOT:
         raise InputError(source, "nodes_per_router", common["nodes_per_router"], "at most 7 on a torus")
     rates = common["tile_rates_gbyte_s"]
-    x, y, z = (_dimension(document["dimensions"][name], name, rates, source) for name in DIMENSIONS)
+    entries = [document["dimensions"][name] for name in DIMENSIONS]
+    for name, entry in zip(DIMENSIONS, entries, strict=True):
+        for link_class in entry["pattern"]:
+            if link_class not in rates:
+                valid = f"classes with a rate in tile_rates_gbyte_s: {', '.join(sorted(rates))}"
+                raise InputError(source, f"dimensions.{name}.pattern", link_class, valid)
+    x, y, z = (Dimension(extent=e["extent"], tiles=e["tiles"], pattern=tuple(e["pattern"])) for e in entries)
     return Torus(**common, dimensions=(x, y, z))
-
-
-def _dimension(entry: Mapping[str, Any], name: str, rates: Mapping[str, float], source: str) -> Dimension:
-    for link_class in entry["pattern"]:
-        if link_class not in rates:
-            valid = f"classes with a rate in tile_rates_gbyte_s: {', '.join(sorted(rates))}"
-            raise InputError(source, f"dimensions.{name}.pattern", link_class, valid)
-    return Dimension(extent=entry["extent"], tiles=entry["tiles"], pattern=tuple(entry["pattern"]))
-
-
-def _steps(position: int, extent: int) -> tuple[int, ...]:
-    if extent == 1:
-        return ()
-    if extent == 2:
-        return (1,) if position == 0 else (-1,)
-    return (1, -1)
-
-
-def _direction(dimension: int, step: int) -> str:
-    return DIMENSIONS[dimension] + ("+" if step > 0 else "-")
 
 
 def _address(coordinate: Coordinate) -> int:
@@ -308,31 +286,13 @@ DELIVERED = -1
 #: The dimensions in the order of a route, and those of them that it goes the long way round.
 Attempt = tuple[tuple[int, ...], tuple[int, ...]]
 USUAL: Attempt = (0, 1, 2), ()
-
-
-def detours(torus: Topology, gone: frozenset[str], rail: int) -> Detours:
-    """Return the exceptions to the usual routes of a rail; RunError as `Topology.detours_around`."""
-    walker = _Walker(torus, gone, rail)
-    count = len(torus.coordinates)
-    source, target = (grid.ravel() for grid in np.indices((count, count)))
-    usual = walker.first(source, target, USUAL).reshape(count, count)
-    broken = walker.crosses(source, target, USUAL)
-    source, target = source[broken], target[broken]
-    table = usual.copy()
-    for attempt in _attempts():
-        bad = walker.crosses(source, target, attempt)
-        good = ~bad
-        table[source[good], target[good]] = walker.first(source[good], target[good], attempt)
-        source, target = source[bad], target[bad]
-        if len(source) == 0:
-            break
-    if len(source):
-        raise walker.no_way(source[0], target[0])
-    walker.check(table)
-    return {
-        (walker.router(s), Destination(coordinate=torus.coordinates[t])): walker.links[s, int(table[s, t])]
-        for s, t in zip(*(ends.tolist() for ends in np.nonzero(table != usual)), strict=True)
-    }
+#: All attempts, in the order in which they are tried.
+ATTEMPTS: list[Attempt] = [
+    (order, long_way)
+    for count in range(4)
+    for order in itertools.permutations(range(3))
+    for long_way in itertools.combinations(range(3), count)
+]
 
 
 class _Walker:
@@ -347,7 +307,6 @@ class _Walker:
         for index in range(len(self.at)):
             for link in torus.links_from(self.router(index)):
                 plus = 2 * link.dimension
-                # With an extent of 2 both directions are the one link.
                 two = torus.extents[link.dimension] == 2
                 for port in (plus, plus + 1) if two else (plus + (link.step < 0),):
                     self.links[index, port] = link
@@ -404,11 +363,3 @@ class _Walker:
     def router(self, index: int) -> Router:
         """Return the router of an index, on this rail."""
         return Router(coordinate=self.torus.coordinates[index], rail=self.rail)
-
-
-def _attempts() -> Iterator[Attempt]:
-    """Yield the attempts in the order in which they are tried."""
-    for count in range(4):
-        for order in itertools.permutations(range(3)):
-            for long_way in itertools.combinations(range(3), count):
-                yield order, long_way

@@ -42,7 +42,8 @@ def fold(values: Sequence[int] | Numbers) -> str:
     numbers = np.asarray(values, dtype=np.int64)
     if not len(numbers):
         return ""
-    first, times = _runs(numbers[1:] != numbers[:-1], numbers)
+    begins, times = _begins(numbers[1:] != numbers[:-1], len(numbers))
+    first = numbers[begins]
     alone = times == 1
     is_next = alone[1:] & alone[:-1] & (first[1:] == first[:-1] + 1) & (first[:-1] >= 0)
     begins, lengths = _begins(~is_next, len(first))
@@ -56,6 +57,17 @@ def fold(values: Sequence[int] | Numbers) -> str:
     return ",".join(map(_item, first.tolist(), lengths.tolist(), times.tolist()))
 
 
+def by_first(numbers: Numbers, count: int) -> tuple[Numbers, Numbers]:
+    """Return the distinct numbers, all below `count`, by first position, and the index of each number in them."""
+    import numpy as np
+
+    used, first = np.unique(numbers, return_index=True)
+    used = used[np.argsort(first)]
+    new = np.zeros(count, dtype=np.int32)
+    new[used] = np.arange(len(used))
+    return used, new[numbers]
+
+
 def _begins(is_new: Numbers, count: int) -> tuple[Numbers, Numbers]:
     """Return the index at which each group of neighbours begins, and the length of each group.
 
@@ -65,11 +77,6 @@ def _begins(is_new: Numbers, count: int) -> tuple[Numbers, Numbers]:
 
     begins = np.flatnonzero(np.concatenate(([True], is_new)))
     return begins, np.diff(np.append(begins, count))
-
-
-def _runs(is_new: Numbers, numbers: Numbers) -> tuple[Numbers, Numbers]:
-    begins, counts = _begins(is_new, len(numbers))
-    return numbers[begins], counts
 
 
 def _item(first: int, length: int, times: int) -> str:
@@ -88,7 +95,11 @@ def unfold(text: str, source: str, field: str) -> Numbers:
     if not text:
         return np.empty(0, dtype=np.int16)
     if text not in _SHORT:
-        numbers = _smallest(_unfolded(text, source, field))
+        numbers = _unfolded(text, source, field)
+        least, most = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
+        fitting = (np.int16, np.int32, np.int64)
+        kind = next(dtype for dtype in fitting if np.iinfo(dtype).min <= least and most <= np.iinfo(dtype).max)
+        numbers = numbers.astype(kind)
         if len(text) > MOST_SHORT or len(numbers) > MOST_SHORT or len(_SHORT) >= MOST_SHORT:
             return numbers
         numbers.flags.writeable = False
@@ -127,14 +138,3 @@ def _read(item: str, source: str, field: str) -> tuple[int, int, int]:
         if length >= 1 and (last is None or first >= 0):
             return first, length, 1 if times is None else int(times)
     raise InputError(source, field, item[:40], VALID)
-
-
-def _smallest(numbers: Numbers) -> Numbers:
-    import numpy as np
-
-    if not len(numbers):
-        return numbers
-    least, most = int(numbers.min()), int(numbers.max())
-    fitting = (np.int16, np.int32, np.int64)
-    kind = next(dtype for dtype in fitting if np.iinfo(dtype).min <= least and most <= np.iinfo(dtype).max)
-    return numbers.astype(kind)

@@ -11,7 +11,7 @@ Leaves out: whether an event made the launch slow (`railyard.records.folded.slow
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -146,7 +146,11 @@ def document(
     gone is one event.
     """
     changes = [Event(**{**item, "kind": Kind(item["kind"])}) for item in events]
-    set_back = {(event.node, event.nic) for event in changes if _is_set_back(event)}
+    set_back = {
+        (event.node, event.nic)
+        for event in changes
+        if event.kind is Kind.RESET and not _wrapped(event.before, event.after)
+    }
     by_counter: dict[tuple[str, str, Kind], list[Event]] = {}
     gone: dict[tuple[str, str], Event] = {}
     for event in changes:
@@ -166,17 +170,9 @@ def document(
     return {
         "read": read,
         "not_read": not_read,
-        "events": [{**_fields(event), "kind": str(event.kind)} for event in listed],
+        "events": [{**asdict(event), "kind": str(event.kind)} for event in listed],
         **({"others": others} if others else {}),
     }
-
-
-def _fields(event: Event) -> dict[str, Json]:
-    return {name: getattr(event, name) for name in Event.__slots__}
-
-
-def _is_set_back(event: Event) -> bool:
-    return event.kind is Kind.RESET and not _wrapped(event.before, event.after)
 
 
 def _wrapped(before: int, after: int) -> int:
@@ -191,14 +187,7 @@ def fault_of(event: Event) -> str:
     """Return why two readings cannot be of an event's kind; empty if they can."""
     grew = event.after - event.before
     wrapped = grew < 0 and _wrapped(event.before, event.after) > 0
-    possible = {
-        Kind.COUNT: grew > 0,
-        Kind.CONGESTION: grew > 0,
-        Kind.WRAP: wrapped,
-        Kind.STATE: grew != 0,
-        Kind.RESET: grew < 0,
-        Kind.GONE: event.after == 0,
-    }
-    return (
-        "" if possible[event.kind] else f"{event.kind} of {event.event}: {event.before} before and {event.after} after"
-    )
+    possible = dict.fromkeys((Kind.COUNT, Kind.CONGESTION), grew > 0)
+    possible |= {Kind.WRAP: wrapped, Kind.STATE: grew != 0, Kind.RESET: grew < 0, Kind.GONE: event.after == 0}
+    text = f"{event.kind} of {event.event}: {event.before} before and {event.after} after"
+    return "" if possible[event.kind] else text

@@ -1,14 +1,14 @@
 """Store the bytes that the NICs of a launch's nodes sent and received, as columns.
 
-Models: a sequence of `NicBytes` that stores columns and builds a row only when it is accessed. Launches that counted
-the same NICs share one list of them. Leaves out: the verdict on the bytes (`railyard.placements.nics.evidence`).
+Models: columns, of which an iterator builds one `NicBytes` after another. Launches that counted the same NICs share one
+list of them. Leaves out: the verdict on the bytes (`railyard.placements.nics.evidence`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 Json = Any
 Pairs = tuple[tuple[str, str], ...]
@@ -24,8 +24,8 @@ class NicBytes:
     rx_bytes: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Nics(Sequence[NicBytes]):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nics:
     """The NICs of a launch: `pairs` of node and NIC names, and the bytes that each sent and received."""
 
     pairs: Pairs = ()
@@ -35,20 +35,9 @@ class Nics(Sequence[NicBytes]):
     def __len__(self) -> int:
         return len(self.pairs)
 
-    @overload
-    def __getitem__(self, place: int) -> NicBytes: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[NicBytes, ...]: ...
-    def __getitem__(self, place: int | slice) -> NicBytes | tuple[NicBytes, ...]:
-        if isinstance(place, slice):
-            return tuple(self[index] for index in range(*place.indices(len(self))))
-        node, nic = self.pairs[place]
-        return NicBytes(node=node, nic=nic, tx_bytes=self.tx_bytes[place], rx_bytes=self.rx_bytes[place])
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and tuple(self) == tuple(other)
-
-    __hash__ = None  # type: ignore[assignment]  # equality compares content, and the content may change, as in a list
+    def __iter__(self) -> Iterator[NicBytes]:
+        for (node, nic), sent, received in zip(self.pairs, self.tx_bytes, self.rx_bytes, strict=True):
+            yield NicBytes(node=node, nic=nic, tx_bytes=sent, rx_bytes=received)
 
     @property
     def sent(self) -> dict[tuple[str, str], int]:

@@ -1,16 +1,15 @@
 """Store where each rank of a launch ran, as the rank itself reported: host, CPU, allowed CPUs, NUMA node.
 
-Models: a sequence of `Rank` that stores columns and builds a `Rank` only when it is accessed, because the launches of
-a large machine have millions. Launches that share a column share one object. Leaves out: how records store ranks
-(`records.folded.tables`), where ranks should have run (`records.assemble`).
+Models: columns, of which a `Rank` is built only when it is accessed, because the launches of a large machine have
+millions. Launches that share a column share one object. Leaves out: how records store ranks (`records.folded.tables`),
+where ranks should have run (`records.assemble`).
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 from railyard.base.errors import InputError
 from railyard.records.folded import columns
@@ -36,7 +35,7 @@ class Rank:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Ranks(Sequence[Rank]):
+class Ranks:
     """The ranks of a launch, in order.
 
     `hosts` are the distinct hosts, in the order of their first ranks. The other columns have one number per rank:
@@ -54,16 +53,10 @@ class Ranks(Sequence[Rank]):
     def __len__(self) -> int:
         return len(self.host_of)
 
-    @overload
-    def __getitem__(self, place: int) -> Rank: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[Rank, ...]: ...
-    def __getitem__(self, place: int | slice) -> Rank | tuple[Rank, ...]:
-        if isinstance(place, slice):
-            return tuple(self[index] for index in range(*place.indices(len(self))))
-        number = place + len(self) if place < 0 else place
-        if not 0 <= number < len(self):
-            raise IndexError(place)
+    def __iter__(self) -> Iterator[Rank]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __getitem__(self, number: int) -> Rank:
         cpu_set = int(self.cpu_set[number])
         return Rank(
             rank=number,
@@ -72,11 +65,6 @@ class Ranks(Sequence[Rank]):
             allowed_cpus=self.cpu_sets[cpu_set] if cpu_set >= 0 else None,
             numa_node=_value(self.numa_node[number]),
         )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and tuple(self) == tuple(other)
-
-    __hash__ = None  # type: ignore[assignment]  # equality compares content, and the content may change, as in a list
 
     @property
     def host_names(self) -> list[str]:
@@ -89,14 +77,6 @@ class Ranks(Sequence[Rank]):
 
         counts = np.bincount(np.asarray(self.host_of, dtype=np.int64), minlength=len(self.hosts))
         return dict(zip(self.hosts, counts.tolist(), strict=True))
-
-    def called(self, names: Mapping[str, str]) -> Ranks:
-        """Return the same ranks with hosts renamed by `names`, old name -> new name; other hosts keep their names."""
-        return dataclasses.replace(self, hosts=tuple(names.get(host, host) for host in self.hosts))
-
-    def first_on(self, host: str) -> int:
-        """Return the first rank on a host; raises ValueError for a host without ranks."""
-        return _list(self.host_of).index(self.hosts.index(host))
 
     def has_no_cpus(self) -> bool:
         """Return whether any rank reported neither its CPU nor the CPUs that it may use."""
@@ -152,16 +132,15 @@ def of_nodes(document: Mapping[str, Json], source: str, field: str) -> Ranks:
     of_node = [hosts.setdefault(node["host"], len(hosts)) for node in nodes]
     layout_of = np.repeat(numbers, counts)
     cpu_sets, cpu_set = _sets(layouts, layout_of, listed["allowed_cpus"], f"{source}: {field}.layouts")
-    order = np.argsort(own)
-    return in_order(
-        Ranks(
-            hosts=tuple(hosts),
-            host_of=np.repeat(of_node, counts)[order],
-            cpu=listed["cpu"][order],
-            cpu_set=cpu_set[order],
-            numa_node=listed["numa_node"][order],
-            cpu_sets=cpu_sets,
-        )
+    order, names = np.argsort(own), tuple(hosts)
+    used, host_of = columns.by_first(np.repeat(of_node, counts)[order], len(names))
+    return Ranks(
+        hosts=tuple(names[number] for number in used.tolist()),
+        host_of=host_of,
+        cpu=listed["cpu"][order],
+        cpu_set=cpu_set[order],
+        numa_node=listed["numa_node"][order],
+        cpu_sets=cpu_sets,
     )
 
 
@@ -186,22 +165,3 @@ def _sets(
     sets = tuple(tuple(columns.unfold(text, source, "cpu_sets").tolist()) for text in of_text)
     padded = np.array([*numbers, 0])
     return sets, np.where(own >= 0, padded[np.where(own >= 0, places, 0)], own)
-
-
-def in_order(ranks: Ranks) -> Ranks:
-    """Return the same ranks with `hosts` sorted by their first ranks, and `host_of` renumbered accordingly."""
-    import numpy as np
-
-    host_of = np.asarray(ranks.host_of)
-    numbers, first = np.unique(host_of, return_index=True)
-    order = numbers[np.argsort(first)]
-    new = np.empty(len(ranks.hosts), dtype=np.int32)
-    new[order] = np.arange(len(order))
-    return Ranks(
-        hosts=tuple(ranks.hosts[number] for number in order.tolist()),
-        host_of=new[host_of],
-        cpu=ranks.cpu,
-        cpu_set=ranks.cpu_set,
-        numa_node=ranks.numa_node,
-        cpu_sets=ranks.cpu_sets,
-    )

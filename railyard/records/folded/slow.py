@@ -240,16 +240,11 @@ def _values(launch: Launch, middle: Callable[[Sequence[float]], float]) -> Mappi
     pairs: dict[tuple[Fom, Labels], list[float]] = {}
     for series in launch.series:
         if series.fom.better is not Better.NEITHER:
-            key = series.fom, benchmark.point(series.labels)
-            pairs.setdefault(key, []).append(middle(_as_times(series.fom.better, series.samples)))
+            times: Sequence[float] = series.samples
+            if series.fom.better is Better.HIGHER:  # rates become times, so that larger is worse
+                times = [1 / sample if sample > 0 else 0.0 for sample in times]
+            pairs.setdefault((series.fom, benchmark.point(series.labels)), []).append(middle(times))
     return {key: statistics.median(values) for key, values in pairs.items()}
-
-
-def _as_times(better: Better, samples: Sequence[float]) -> Sequence[float]:
-    """Return samples so that larger is worse: rates become times."""
-    if better is Better.LOWER:
-        return samples
-    return [1 / sample if sample > 0 else 0.0 for sample in samples]
 
 
 def _largest(launch: Launch) -> Mapping[str, int]:
@@ -263,14 +258,14 @@ def _largest(launch: Launch) -> Mapping[str, int]:
 def _causes(launch: Launch, percent: float, others: Sequence[Mapping[str, int]], scale: float) -> tuple[Event, ...]:
     """Return the events that are unusual among the other launches and can have cost enough; empty without others."""
     lost_s = (launch.elapsed_s or 0.0) * percent / (100 + percent)
+
+    def cost_s(event: Event) -> float:
+        return COSTS_S.get(event.event, LONG_S) / (scale if event.event in SCALED else 1.0)
+
     named = [
         event
         for event in (launch.health.faults if launch.health and others else ())
         if all(event.count > TIMES * other.get(event.event, 0) for other in others)
-        and event.count * _cost_s(event, scale) >= SHARE * lost_s
+        and event.count * cost_s(event) >= SHARE * lost_s
     ]
     return tuple(sorted(named, key=lambda event: (event.event not in WORST, -event.count)))
-
-
-def _cost_s(event: Event, scale: float) -> float:
-    return COSTS_S.get(event.event, LONG_S) / (scale if event.event in SCALED else 1.0)

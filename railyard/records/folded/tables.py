@@ -178,10 +178,19 @@ class Reader:
         """Return the NICs of a launch from its field `nics`, None if not counted; raises InputError as `ranks` does."""
         if named is None:
             return None
-        pairs = self._pairs_of(named["of"], f"{place}.of")
-        for name in ("tx_bytes", "rx_bytes"):
-            if len(named[name]) != len(pairs):
-                raise self._fault(f"{place}.{name}", f"{len(named[name])} numbers", f"{len(pairs)}, one per NIC")
+        if (name := named["of"]) not in self._pairs:
+            if name not in self._tables["nics"]:
+                raise self._fault(f"{place}.of", name, "a name in tables.nics")
+            listed, at = self._tables["nics"][name], f"tables.nics.{name}"
+            nodes = self.hosts(listed["node"], f"{at}.node")
+            numbers = self._numbers(listed["nic"], len(listed["names"]), f"{at}.nic").tolist()
+            if len(nodes) != len(numbers):
+                raise self._fault(f"{at}.nic", f"{len(numbers)} values", f"{len(nodes)}")
+            self._pairs[name] = tuple(zip(nodes, (listed["names"][number] for number in numbers), strict=True))
+        pairs = self._pairs[name]
+        for column in ("tx_bytes", "rx_bytes"):
+            if len(named[column]) != len(pairs):
+                raise self._fault(f"{place}.{column}", f"{len(named[column])} numbers", f"{len(pairs)}, one per NIC")
         return Nics(pairs=pairs, tx_bytes=named["tx_bytes"], rx_bytes=named["rx_bytes"])
 
     def _fault(self, place: str, value: object, valid: str) -> InputError:
@@ -208,11 +217,8 @@ class Reader:
             import numpy as np
 
             numbers = self._numbers(name, len(self._hosts), place)
-            used, first = np.unique(numbers, return_index=True)
-            used = used[np.argsort(first)]
-            new = np.zeros(len(self._hosts), dtype=np.int32)
-            new[used] = np.arange(len(used))
-            self._placed[name] = tuple(self._hosts[number] for number in used.tolist()), new[numbers]
+            used, host_of = columns.by_first(numbers, len(self._hosts))
+            self._placed[name] = tuple(self._hosts[number] for number in used.tolist()), host_of
             self._orders[name] = np.argsort(np.argsort(numbers, kind="stable"))
         return self._placed[name]
 
@@ -225,40 +231,20 @@ class Reader:
             self._by_rank[hosts, name] = listed[rows]
         return self._by_rank[hosts, name]
 
-    def _pairs_of(self, name: str, place: str) -> nic_bytes.Pairs:
-        if name not in self._pairs:
-            if name not in self._tables["nics"]:
-                raise self._fault(place, name, "a name in tables.nics")
-            listed = self._tables["nics"][name]
-            nodes = self.hosts(listed["node"], f"tables.nics.{name}.node")
-            numbers = self._numbers(listed["nic"], len(listed["names"]), f"tables.nics.{name}.nic").tolist()
-            if len(nodes) != len(numbers):
-                raise self._fault(f"tables.nics.{name}.nic", f"{len(numbers)} values", f"{len(nodes)}")
-            self._pairs[name] = tuple(
-                (node, listed["names"][number]) for node, number in zip(nodes, numbers, strict=True)
-            )
-        return self._pairs[name]
-
-
-def fold_nodes(nodes: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
-    """Return the nodes of an allocation with names and coordinates folded, one column per axis of the coordinates."""
-    most = max((len(node["coordinate"] or ()) for node in nodes), default=0)
-    places = [[_number_of(node["coordinate"], axis) for node in nodes] for axis in range(max(most, 1))]
-    return {
-        "names": fold_names([node["name"] for node in nodes]),
-        "coordinates": [columns.fold(numbers) for numbers in places],
-    }
-
 
 def with_folded_nodes(case: Mapping[str, Json]) -> dict[str, Json]:
-    """Return a case whose allocation has its nodes folded, as a record has them."""
-    return {**case, "allocation": {**case["allocation"], "nodes": fold_nodes(case["allocation"]["nodes"])}}
-
-
-def _number_of(coordinate: Sequence[int] | None, axis: int) -> int:
-    if coordinate is None:
-        return NULL
-    return coordinate[axis] if axis < len(coordinate) else ABSENT
+    """Return a case whose nodes are folded, as a record has them: names, and one column per axis of the coordinates."""
+    nodes = case["allocation"]["nodes"]
+    axes = max([1, *(len(node["coordinate"] or ()) for node in nodes)])
+    coordinates = [
+        [NULL] * axes if node["coordinate"] is None else (*node["coordinate"], *[ABSENT] * axes)[:axes]
+        for node in nodes
+    ]
+    folded = {
+        "names": fold_names([node["name"] for node in nodes]),
+        "coordinates": [columns.fold([numbers[axis] for numbers in coordinates]) for axis in range(axes)],
+    }
+    return {**case, "allocation": {**case["allocation"], "nodes": folded}}
 
 
 def unfold_nodes(folded: Mapping[str, Json], source: str) -> list[dict[str, Json]]:

@@ -48,11 +48,7 @@ def possible(name: str, file: str, *, is_bound: bool) -> Iterator[tuple[Free, ..
             words = engines()[name].command(image / Path(file).name, bound)
         except (InputError, KeyError):
             return
-        yield tuple(Free(_pattern(word), word) for word in words)
-
-
-def _pattern(word: str) -> str:
-    pattern = re.escape(word)
-    for folder, names in _FOLDERS.items():
-        pattern = pattern.replace(re.escape(folder), names)
-    return pattern
+        patterns = [re.escape(word) for word in words]
+        for folder, names in _FOLDERS.items():
+            patterns = [pattern.replace(re.escape(folder), names) for pattern in patterns]
+        yield tuple(map(Free, patterns, words))

@@ -35,12 +35,9 @@ def missing(file: Path) -> str:
         return f"no apptainer on the PATH{unused()}: `make apptainer` installs it into the checkout"
     if file.is_file() or file.is_dir():
         return ""
-    command = (
-        "`make sif`"
-        if file.name == "railyard.sif"
-        else "reframe with -S build=image, or containers/build-image applications,"
-    )
-    return f"no image {file}: {command} builds it"
+    if file.name == "railyard.sif":
+        return f"no image {file}: `make sif` builds it"
+    return f"no image {file}: reframe with -S build=image, or containers/build-image applications, builds it"
 
 
 def program() -> str | None:
@@ -63,33 +60,25 @@ def command(file: Path, bound: Bound | None) -> tuple[str, ...]:
 
 
 def check(file: Path) -> None:
-    """Raise InputError for a file or folder that is not an image."""
-    (_check_unpacked if file.is_dir() else _check_sif)(file)
-
-
-def labels(file: Path) -> Mapping[str, str]:
-    """Return the image's labels: name -> value; cached as long as the file's time stays the same."""
-    return _labels(str(file), file.stat().st_mtime_ns)
-
-
-def _check_sif(file: Path) -> None:
+    """Raise InputError for a file that is no image, and a folder that is no unpacked one (it needs no /dev/fuse)."""
+    if file.is_dir():
+        if not (file / UNPACKED).is_dir():
+            valid = "a SIF file, or a folder that `apptainer build --sandbox FOLDER FILE.sif` unpacked"
+            raise InputError("image", "", str(file), valid)
+        return
     place, magic = MAGIC
     with file.open("rb") as image:
         header = image.read(HEADER_BYTES)
     if len(header) < HEADER_BYTES or header[place : place + len(magic)] != magic:
         raise InputError("image", "", str(file), "a SIF file, as `apptainer build` makes it")
-    whole = sum(struct.unpack_from(DATA[1], header, DATA[0]))
-    if file.stat().st_size < whole:
-        raise InputError(
-            "image", str(file), problem=f"{file.stat().st_size} bytes", valid=f"{whole} bytes, as its header says"
-        )
+    whole, size = sum(struct.unpack_from(DATA[1], header, DATA[0])), file.stat().st_size
+    if size < whole:
+        raise InputError("image", str(file), problem=f"{size} bytes", valid=f"{whole} bytes, as its header says")
 
 
-def _check_unpacked(folder: Path) -> None:
-    """Raise InputError for a folder that is not an unpacked image, which runs without /dev/fuse."""
-    if not (folder / UNPACKED).is_dir():
-        valid = "a SIF file, or a folder that `apptainer build --sandbox FOLDER FILE.sif` unpacked"
-        raise InputError("image", "", str(folder), valid)
+def labels(file: Path) -> Mapping[str, str]:
+    """Return the image's labels: name -> value; cached as long as the file's time stays the same."""
+    return _labels(str(file), file.stat().st_mtime_ns)
 
 
 @functools.cache

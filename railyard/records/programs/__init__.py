@@ -11,23 +11,9 @@ from collections.abc import Collection, Container, Mapping, Sequence
 
 from railyard.base.members import members
 from railyard.records.programs import third_party
-from railyard.records.programs.base import Free, Given, Program, Word
-from railyard.records.programs.contradictions import Contradictions, Run, nothing
+from railyard.records.programs.base import Contradictions, Free, Given, Program, Word
 
-__all__ = [
-    "PROGRAMS",
-    "Free",
-    "Given",
-    "Program",
-    "Run",
-    "Word",
-    "contradictions",
-    "expected",
-    "leader",
-    "nothing",
-    "options",
-    "what",
-]
+__all__ = ["PROGRAMS", "Free", "Given", "Program", "Word", "contradictions", "expected", "leader", "options", "what"]
 
 #: The benchmarks by name.
 PROGRAMS: Mapping[str, Program] = {program.name: program for program in members(__name__, "PROGRAM", "PROGRAMS")}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from railyard.records.programs.base import Given, Kind, Program, Word
-from railyard.records.programs.contradictions import Run
+from railyard.records.programs.base import Given, Kind, Program, Run, Word
 
 
 def options(given: Given) -> Iterator[Word]:

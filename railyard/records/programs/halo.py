@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from railyard.placements.arrays import np
 from railyard.records.json_io import Json
-from railyard.records.programs.base import SMALL, Given, Kind, Program, Word
-from railyard.records.programs.contradictions import CLOCKS, Run, numbers, outside, words
+from railyard.records.programs.base import CLOCKS, SMALL, Given, Kind, Program, Run, Word, numbers, outside, words
 
 
 def options(given: Given) -> Iterator[Word]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from railyard.records.programs.base import Given, Kind, Program, Word
-from railyard.records.programs.contradictions import Run, outside, unlike
+from railyard.records.programs.base import Given, Kind, Program, Run, Word, outside, unlike
 
 
 def options(given: Given) -> Iterator[Word]:

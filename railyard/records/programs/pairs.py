@@ -5,11 +5,24 @@ Makes the options of each from the parameters of a case, and relates its figures
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 
 from railyard.records.benchmark import HOST_LABELS, Label
-from railyard.records.programs.base import SMALL, Given, Kind, Program, Word
-from railyard.records.programs.contradictions import CLOCKS, Point, Run, numbers, outside, unlike, words
+from railyard.records.programs.base import (
+    CLOCKS,
+    SMALL,
+    Given,
+    Kind,
+    Point,
+    Program,
+    Run,
+    Word,
+    numbers,
+    outside,
+    unlike,
+    words,
+)
 
 #: Tests of bandwidth.
 STREAMS = ("bandwidth", "bibandwidth")
@@ -172,48 +185,37 @@ def contradictions_of_pt2pt(run: Run) -> Iterator[str]:
     yield from of_pairs(run)
 
 
+_OF_ALL_PROGRAMS = {"sizes_bytes": Kind.INTEGERS, "repeats": Kind.INTEGER}
+_program = functools.partial(Program, figures=LABELS, sent=sent)
 PROGRAMS = (
-    Program(
+    _program(
         name="contention",
         noun="the exchange of many pairs",
         options=options_of_contention,
-        needs={
-            "pairs_per_node": Kind.INTEGERS,
-            "sizes_bytes": Kind.INTEGERS,
-            "window": Kind.INTEGER,
-            "repeats": Kind.INTEGER,
-        },
+        needs={**_OF_ALL_PROGRAMS, "pairs_per_node": Kind.INTEGERS, "window": Kind.INTEGER},
         may={"least_s": Kind.NUMBER},
-        figures=LABELS,
         contradictions=contradictions_of_contention,
-        sent=sent,
     ),
-    Program(
+    _program(
         name="hops",
         noun="the messages between pairs of nodes",
         options=options_of_hops,
-        needs={"sizes_bytes": Kind.INTEGERS, **dict.fromkeys(("window", "repeats", "pairs_per_point"), Kind.INTEGER)},
-        figures=LABELS,
+        needs={**_OF_ALL_PROGRAMS, "window": Kind.INTEGER, "pairs_per_point": Kind.INTEGER},
         contradictions=contradictions_of_hops,
-        sent=sent,
     ),
-    Program(
+    _program(
         name="paths",
         noun="the exchange along paths",
         options=options_of_paths,
-        needs={"paths": Kind.INTEGERS, "sizes_bytes": Kind.INTEGERS, "window": Kind.INTEGER, "repeats": Kind.INTEGER},
-        figures=LABELS,
+        needs={**_OF_ALL_PROGRAMS, "paths": Kind.INTEGERS, "window": Kind.INTEGER},
         contradictions=contradictions_of_paths,
-        sent=sent,
     ),
-    Program(
+    _program(
         name="pt2pt",
         noun="the messages between pairs of ranks",
         options=options_of_pt2pt,
-        needs={"pattern": Kind.TEXT, "sizes_bytes": Kind.INTEGERS, "repeats": Kind.INTEGER},
+        needs={**_OF_ALL_PROGRAMS, "pattern": Kind.TEXT},
         may={"tests": Kind.TEXTS, "window": Kind.INTEGER},
-        figures=LABELS,
         contradictions=contradictions_of_pt2pt,
-        sent=sent,
     ),
 )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from railyard.records.programs import pairs
-from railyard.records.programs.base import SMALL, Given, Kind, Program, Word
-from railyard.records.programs.contradictions import Run, numbers, outside, unlike, words
+from railyard.records.programs.base import SMALL, Given, Kind, Program, Run, Word, numbers, outside, unlike, words
 
 
 def options(given: Given) -> Iterator[Word]:
@@ -20,18 +19,14 @@ def options(given: Given) -> Iterator[Word]:
         yield from ("--late-percent", "3", "--late-most", "90")
 
 
-#: Collective -> share of its bytes that a rank must send at least, by the number of ranks (nccl-tests' bus bandwidth).
-BUS_SHARE: Mapping[str, Callable[[int], float]] = {
-    "alltoall": lambda ranks: (ranks - 1) / ranks,
-    "alltoallv": lambda ranks: (ranks - 1) / ranks,
-    "allgather": lambda ranks: (ranks - 1) / ranks,
-    "reduce-scatter": lambda ranks: (ranks - 1) / ranks,
-    "allreduce": lambda ranks: 2 * (ranks - 1) / ranks,
-    "allreduce-float": lambda ranks: 2 * (ranks - 1) / ranks,
-    "bcast": lambda ranks: 1,
-}
 #: Collectives whose size is that of the block of one rank.
 BY_BLOCK = frozenset({"alltoall", "alltoallv", "allgather", "reduce-scatter"})
+#: Collective -> share of its bytes that a rank must send at least, by the number of ranks (nccl-tests' bus bandwidth).
+BUS_SHARE: Mapping[str, Callable[[int], float]] = {
+    **dict.fromkeys(BY_BLOCK, lambda ranks: (ranks - 1) / ranks),
+    **dict.fromkeys(("allreduce", "allreduce-float"), lambda ranks: 2 * (ranks - 1) / ranks),
+    "bcast": lambda ranks: 1,
+}
 RATES = ("algorithmic_bandwidth_gbyte_s", "bus_bandwidth_gbyte_s")
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from railyard.records.programs.base import Given, Kind, Program, Word
-from railyard.records.programs.contradictions import Run, numbers, unlike, words
+from railyard.records.programs.base import Given, Kind, Program, Run, Word, numbers, unlike, words
 
 
 def options(given: Given) -> Iterator[Word]:

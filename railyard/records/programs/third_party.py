@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from railyard.records.programs.base import Follows
-from railyard.records.programs.contradictions import Contradictions, Run, nothing, numbers, outside, unlike
+from railyard.records.programs.base import Contradictions, Follows, Run, nothing, numbers, outside, unlike
 
 #: LULESH's edge of the whole mesh -> (iterations to the end, final origin energy as printed): LLNL's reference results;
 #: 15 and 20 by one domain.

@@ -6,9 +6,8 @@ import functools
 import re
 from collections.abc import Iterator
 
-from railyard.records import provenance
+from railyard.records import programs, provenance
 from railyard.records.record import Origin, Record, Software
-from railyard.records.rules.commands import own
 from railyard.records.rules.figures import RAN
 from railyard.records.rules.registry import Fault, rule
 
@@ -39,9 +38,7 @@ def own_kernels(read: Record) -> Iterator[Fault]:
         yield Fault("provenance.nodes.boots", f"{count} nodes have {boots} boots of kernels: emulated, not measured")
 
 
-@functools.lru_cache(maxsize=4096)
-def _is_known(commit: str) -> bool | None:
-    return provenance.is_known(commit)
+_is_known = functools.lru_cache(maxsize=4096)(provenance.is_known)
 
 
 @rule("commit")
@@ -100,7 +97,7 @@ def program_digest(read: Record) -> Iterator[Fault]:
     if read.run is None or read.origin is Origin.MODELLED or read.case.software == (Software.IMAGE,):
         return
     files = (read.run["ended"] or {}).get("files") or {}
-    if read.case.benchmark in own() and not files.get(read.case.benchmark):
+    if read.case.benchmark in programs.PROGRAMS and not files.get(read.case.benchmark):
         yield Fault("run.ended.files", f"no digest of {read.case.benchmark}")
 
 

@@ -25,18 +25,9 @@ from railyard.records.rules import rebuilt
 from railyard.records.rules.registry import ALIKE_JOBS, Fault, answers, ended_well, rule
 
 #: Parameters of railyard's own benchmarks that no option passes: those of the job, the torus and the launcher.
-NO_OPTIONS = frozenset(
-    {
-        "injection_percent",
-        "pause_s",
-        "launcher_options",
-        "launcher_modifier",
-        "num_cpus_per_task",
-        "matrix_sha256",
-        "nic_settings",
-        looks.UNTIL,
-    }
-)
+NO_OPTIONS = frozenset({"injection_percent", "pause_s", "matrix_sha256", "nic_settings", looks.UNTIL}) | {
+    *("launcher_options", "launcher_modifier", "num_cpus_per_task")
+}
 #: Variables by which a program's libraries are replaced; no command of railyard sets one.
 PRELOADS = re.compile(r"(?:.*[= ])?(?:LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT)\b.*", re.DOTALL)
 #: Most words of a site's modifier, such as `numactl --interleave=all`, before the launcher.
@@ -58,19 +49,12 @@ OWN_OPTIONS = "launcher options of its own: "
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 
 
-def own() -> frozenset[str]:
-    """Return the names of railyard's own benchmarks, whose options follow from the case."""
-    return frozenset(programs.PROGRAMS)
-
-
 @functools.cache
 def programs_of_checks() -> Mapping[str, str]:
     """Return benchmark -> program as `_plain` has it, of the checks that name both."""
-    named = [values for _, values in check_sources.classes().values() if {"benchmark", "program"} <= values.keys()]
+    named = ((values.get("benchmark"), values.get("program")) for _, values in check_sources.classes().values())
     return {
-        values["benchmark"]: _plain(values["program"])
-        for values in named
-        if isinstance(values["benchmark"], str) and isinstance(values["program"], str)
+        benchmark: _plain(name) for benchmark, name in named if isinstance(benchmark, str) and isinstance(name, str)
     }
 
 
@@ -115,7 +99,7 @@ def _judged(read: Record, launch: Launch, text: str) -> tuple[str, str]:
         return f"no line of a shell: {error}", ""
     variables, rest = _variables(words)
     is_canonical = lines.LaunchLine(environment=variables, words=tuple(rest)).command(()) == text
-    if not is_canonical and (read.case.benchmark in own() or _has_operator(text)):
+    if not is_canonical and (read.case.benchmark in programs.PROGRAMS or _has_operator(text)):
         return f"not one plain command: {text[:160]}", ""
     preloads = [word for word in words if PRELOADS.fullmatch(word)]
     own_words = set(itertools.chain.from_iterable(_between(read, launch))) if preloads else ()
@@ -188,13 +172,13 @@ def _has_operator(text: str) -> bool:
 
 def _possible(read: Record, launch: Launch, first: str) -> list[LaunchLine]:
     """Return the lines by which railyard may start a launch that begin with a word."""
-    possible = answers(read)
+    cached = answers(read)
     counts, site = rebuilt.counts_nics(read, launch), rebuilt.site_launcher(read)
     key = "lines", read.origin, launch.placement, launch.nic_policy, len(launch.ranks), counts, site, first
-    if key not in possible:
-        possible[key] = list(_lines(read, launch, first))
-    lines: list[LaunchLine] = possible[key]
-    return lines
+    possible: list[LaunchLine] | None = cached.get(key)
+    if possible is None:
+        possible = cached[key] = list(_lines(read, launch, first))
+    return possible
 
 
 def _after_modifier(
@@ -208,7 +192,9 @@ def _after_modifier(
     fits = [
         line
         for line in possible
-        if line.environment == variables and _begins(rest, line.words) and set(line.scripts) <= set(rest)
+        if line.environment == variables
+        and tuple(rest[: len(line.words)]) == line.words
+        and set(line.scripts) <= {*rest}
     ]
     if not fits:
         return _nearest(possible, variables, rest), ""
@@ -231,10 +217,6 @@ def _variables(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
             return variables, list(words[number:])
         variables[match[1]] = match[2]
     return variables, []
-
-
-def _begins(words: Sequence[str], beginning: Sequence[str]) -> bool:
-    return tuple(words[: len(beginning)]) == tuple(beginning)
 
 
 def _nearest(possible: Sequence[LaunchLine], variables: Mapping[str, str], words: Sequence[str]) -> str:
@@ -309,7 +291,8 @@ def _program(
     splits = [
         (start, end, at)
         for start, wanted in itertools.product(range(programs_at[-1] + 1), between)
-        if _are(words[start : (end := start + len(wanted))], wanted)
+        if len(words) >= (end := start + len(wanted))
+        and all(map(_is, words[start:end], wanted))
         and (at := next((number for number in programs_at if number >= end), -1)) >= 0
         and (PYTHON not in wanted or words[at].endswith(".py"))
     ]
@@ -328,7 +311,7 @@ def _between(read: Record, launch: Launch) -> Iterator[tuple[Word, ...]]:
         name = str(image.get("engine", image_engines.DEFAULT)).partition(" ")[0]
         is_bound = image.get("mpi_model") == "bind"
         inside = list(image_engines.possible(name, str(image.get("file", "")), is_bound=is_bound))
-    witness = [()] if read.case.benchmark in own() else _witness(read.case.parameters)
+    witness = [()] if read.case.benchmark in programs.PROGRAMS else _witness(read.case.parameters)
     for parts in itertools.product(counted, inside, witness):
         yield tuple(itertools.chain.from_iterable(parts))
 
@@ -342,10 +325,6 @@ def _witness(parameters: Mapping[str, Json]) -> list[tuple[Word, ...]]:
         profiles = [PROFILE, (*PROFILE, PERSISTENT)]
         return [(*before, *profile, *WITNESS, *PRELOADED) for profile in profiles]
     return [(*before, *WITNESS), (*before, *WITNESS, PYTHON)]
-
-
-def _are(words: Sequence[str], wanted: Sequence[Word]) -> bool:
-    return len(words) == len(wanted) and all(map(_is, words, wanted))
 
 
 def _stranger(words: Sequence[str], possible: Sequence[Sequence[Word]]) -> str:
@@ -380,7 +359,7 @@ def _unlike_the_case(read: Record, words: Sequence[str]) -> str:
 
 def _is_program(benchmark: str, word: str) -> bool:
     """Return whether a word is a benchmark's program: railyard's own by its whole name, others at any path."""
-    return word == benchmark if benchmark in own() else _runs(benchmark, _plain(PurePath(word).name))
+    return word == benchmark if benchmark in programs.PROGRAMS else _runs(benchmark, _plain(PurePath(word).name))
 
 
 def _runs(benchmark: str, program: str) -> bool:

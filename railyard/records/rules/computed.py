@@ -19,7 +19,7 @@ from railyard.placements.launchers import files
 from railyard.placements.topology.base import Topology
 from railyard.records import programs
 from railyard.records.programs import Given
-from railyard.records.programs.contradictions import Point
+from railyard.records.programs.base import Point
 from railyard.records.record import COMPUTED, Launch, Origin, Record
 from railyard.records.rules import rebuilt
 from railyard.records.rules.registry import Fault, answers, ended_well, rule
@@ -55,13 +55,13 @@ def _computed(read: Record, launch: Launch) -> Figures | str:
     cached = answers(read)
     key = "computed", launch.placement, len(launch.ranks), str(read.provenance["torus"])
     if key not in cached:
-        topology = rebuilt.topology_of(read)
+        topology, hosts = rebuilt.topology_of(read), rebuilt.asked_of(launch, rebuilt.expected_hosts(read))
         if topology is None or not rebuilt.has_own_names(read):
             cached[key] = "no topology of this name and content ships with the checker"
         elif read.origin is Origin.MODELLED:
-            cached[key] = _modelled(read, launch, topology)
+            cached[key] = _modelled(read, hosts, topology)
         else:
-            cached[key] = smpi.missing() or _other_simulation(read, topology) or _simulated(read, launch, topology)
+            cached[key] = smpi.missing() or _other_simulation(read, topology) or _simulated(read, hosts, topology)
     figures: Figures | str = cached[key]
     return figures
 
@@ -82,10 +82,6 @@ def _other_simulation(read: Record, topology: Topology) -> str:
     return "" if read.case.benchmark in programs.PROGRAMS and program.is_file() else f"{program} is not built"
 
 
-def _hosts(read: Record, launch: Launch) -> list[str]:
-    return rebuilt.asked_of(launch, rebuilt.expected_hosts(read))
-
-
 def _words(read: Record) -> list[str]:
     """Return program and options; a number that is not a parameter, such as warm-up iterations, changes no figure."""
     benchmark, parameters = read.case.benchmark, read.case.parameters
@@ -96,20 +92,20 @@ def _words(read: Record) -> list[str]:
     return [benchmark, *programs.options(benchmark, given)]
 
 
-def _modelled(read: Record, launch: Launch, topology: Topology) -> Figures | str:
+def _modelled(read: Record, hosts: Sequence[str], topology: Topology) -> Figures | str:
     if read.case.benchmark not in model.PROGRAMS:
         return f"the model has no {read.case.benchmark}"
     index = {node.name: number for number, node in enumerate(topology.nodes)}
-    nodes = np.array([index[host] for host in _hosts(read, launch)], dtype=np.int64)
+    nodes = np.array([index[host] for host in hosts], dtype=np.int64)
     return _figures(model.document(_words(read), topology, nodes)["series"])
 
 
-def _simulated(read: Record, launch: Launch, topology: Topology) -> Figures | str:
+def _simulated(read: Record, hosts: Sequence[str], topology: Topology) -> Figures | str:
     torus = read.provenance["torus"]
     program, *options = _words(read)
     with tempfile.TemporaryDirectory(prefix="railyard-check-") as name:
         folder = Path(name)
-        (folder / "hosts").write_text("".join(f"{host}\n" for host in _hosts(read, launch)))
+        (folder / "hosts").write_text("".join(f"{host}\n" for host in hosts))
         (folder / "coordinates").write_text(files.coordinates(topology))
         (folder / "links").write_text(files.links(topology))
         command = [sys.executable, "-P", "-m", "railyard.cli", "sim", "--hostfile", "hosts", "--faults", ""]

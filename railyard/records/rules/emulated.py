@@ -14,7 +14,7 @@ from dataclasses import fields
 
 from railyard.placements.topology.base import Topology
 from railyard.records.json_io import Json
-from railyard.records.record import Guarded, Launch, Origin, Record
+from railyard.records.record import Guard, Guarded, Launch, Origin, Record
 from railyard.records.rules import rebuilt
 from railyard.records.rules.registry import Fault, ended_well, rule
 from railyard.torus.virtual.error_bound import VOID_PERCENT, ErrorBound
@@ -28,11 +28,18 @@ NUMBERS = ("watched_s", "traffic_s", "host_limited_s", *SHARES, "busiest_link_sh
 SLACK_S = 2.0
 
 
-def guarded(read: Record) -> Iterator[tuple[str, Launch, Mapping[str, Json]]]:
-    """Yield (path of the field, launch, the guard's figures) for each launch on a virtual torus that ended well."""
+def guarded(read: Record) -> Iterator[tuple[str, Launch, Guard]]:
+    """Yield (path of the field, launch, its guard) for each launch on a virtual torus that ended well."""
     for field, launch in ended_well(read):
         if read.origin is Origin.EMULATED and launch.guard is not None:
-            yield f"{field}.guard", launch, launch.guard.figures
+            yield f"{field}.guard", launch, launch.guard
+
+
+def with_figures(read: Record) -> Iterator[tuple[str, Launch, Guard, Mapping[str, Json]]]:
+    """Yield what `guarded` does, and the guard's figures, where they are all there."""
+    for field, launch, guard in guarded(read):
+        if has_figures(guard.figures):
+            yield field, launch, guard, guard.figures
 
 
 def has_figures(figures: Mapping[str, Json]) -> bool:
@@ -45,15 +52,16 @@ def has_figures(figures: Mapping[str, Json]) -> bool:
 def figures(read: Record) -> Iterator[Fault]:
     """The guard's figures are there, shares lie between 0 and 1, times within one another and within the launch."""
     for field, launch, guard in guarded(read):
-        if not has_figures(guard):
-            lacking = [name for name in (*NUMBERS, "conserved") if name not in guard]
+        numbers = guard.figures
+        if not has_figures(numbers):
+            lacking = [name for name in (*NUMBERS, "conserved") if name not in numbers]
             yield Fault(field, f"lacks {', '.join(lacking)}" if lacking else "figures are no numbers")
             continue
         for name in SHARES:
-            if not 0 <= guard[name] <= 1:
-                yield Fault(f"{field}.{name}", f"{guard[name]} is no share")
+            if not 0 <= numbers[name] <= 1:
+                yield Fault(f"{field}.{name}", f"{numbers[name]} is no share")
         longest = float("inf") if launch.elapsed_s is None else launch.elapsed_s + SLACK_S
-        limits = [0.0, guard["host_limited_s"], guard["traffic_s"], guard["watched_s"], longest]
+        limits = [0.0, numbers["host_limited_s"], numbers["traffic_s"], numbers["watched_s"], longest]
         if any(one > other + 1e-6 for one, other in itertools.pairwise(limits)):
             yield Fault(field, "host_limited_s, traffic_s, watched_s and elapsed_s do not rise")
 
@@ -61,14 +69,12 @@ def figures(read: Record) -> Iterator[Fault]:
 @rule("guard-verdict")
 def verdict(read: Record) -> Iterator[Fault]:
     """The guard's verdict is the one that its figures give; anything but `ok` has a reason."""
-    for field, launch, guard in guarded(read):
-        if launch.guard is None or not has_figures(guard):
-            continue
-        stated, wanted = launch.guard.verdict, judged(guard)
+    for field, _, guard, numbers in with_figures(read):
+        stated, wanted = guard.verdict, judged(numbers)
         if stated is Guarded.OK and wanted is not Guarded.OK:
             yield Fault(f"{field}.verdict", f"ok; the figures say {wanted}")
-        if (stated is Guarded.OK) == bool(launch.guard.reasons):
-            yield Fault(f"{field}.reasons", f"{len(launch.guard.reasons)} reasons for {stated}")
+        if (stated is Guarded.OK) == bool(guard.reasons):
+            yield Fault(f"{field}.reasons", f"{len(guard.reasons)} reasons for {stated}")
 
 
 def judged(figures: Mapping[str, Json]) -> Guarded:
@@ -91,13 +97,13 @@ TRAFFIC_SHARE = 0.05
 @rule("busiest-link")
 def busiest(read: Record) -> Iterator[Fault]:
     """The busiest link sent no more than its rate allows in the time of the launch."""
-    for field, launch, guard in guarded(read):
-        share, elapsed_s = guard.get("busiest_link_share"), launch.elapsed_s
-        if not has_figures(guard) or elapsed_s is None:
+    for field, launch, _, numbers in with_figures(read):
+        share, elapsed_s = numbers["busiest_link_share"], launch.elapsed_s
+        if elapsed_s is None:
             continue
-        unwatched_s = min(UNWATCHED_S, max(0.0, elapsed_s - guard["watched_s"]))
-        quiet_s = TRAFFIC_SHARE * (guard["watched_s"] - guard["traffic_s"])
-        if not 0 <= share * guard["traffic_s"] <= ROOM * (guard["traffic_s"] + quiet_s + unwatched_s):
+        unwatched_s = min(UNWATCHED_S, max(0.0, elapsed_s - numbers["watched_s"]))
+        quiet_s = TRAFFIC_SHARE * (numbers["watched_s"] - numbers["traffic_s"])
+        if not 0 <= share * numbers["traffic_s"] <= ROOM * (numbers["traffic_s"] + quiet_s + unwatched_s):
             yield Fault(f"{field}.busiest_link_share", f"{share:g} of its rate")
 
 
@@ -144,9 +150,7 @@ DECIDING = {"router": ("percent",), "kernel": ("steal_percent", "throttled_perce
 def bound(read: Record) -> Iterator[Fault]:
     """A guard's error bound is what its parts, its shares and its lateness give, and allows its verdict."""
     deciding = DECIDING["kernel" if (read.provenance["torus"] or {}).get("network") == "kernel" else "router"]
-    for field, launch, guard in guarded(read):
-        if not has_figures(guard):
-            continue
+    for field, _, judge, guard in with_figures(read):
         field, parts = f"{field}.error_bound", guard.get("error_bound")
         numbers = parts if isinstance(parts, Mapping) else {}
         if any(type(numbers.get(name)) not in (int, float) or numbers[name] < 0 for name in PARTS):
@@ -166,5 +170,5 @@ def bound(read: Record) -> Iterator[Fault]:
             text = f"{guard.get('error_bound_percent')}; error_bound has {numbers['percent']:.6g}"
             yield Fault(f"{field}_percent", text)
         for name in deciding:
-            if numbers[name] > VOID_PERCENT and launch.guard and launch.guard.verdict is Guarded.OK:
+            if numbers[name] > VOID_PERCENT and judge.verdict is Guarded.OK:
                 yield Fault(f"{field}.{name}", f"{numbers[name]:.6g}, with which no launch is ok")

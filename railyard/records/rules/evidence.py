@@ -14,19 +14,16 @@ from collections.abc import Iterator
 from railyard.placements.orders import spec
 from railyard.records import studies, units
 from railyard.records.record import COMPUTED, Guarded, Launch, Origin, Record, Status, Verdict, combination_name
-from railyard.records.rules.registry import ALIKE_JOBS, Fault, fields, rule
+from railyard.records.rules.registry import ALIKE_JOBS, Fault, ended_well, rule
+from railyard.records.store.levels import LAUNCHES
 from railyard.records.units import Fom
 
-#: The least number of launches per combination without a study: fewer give no 95 % interval of the median.
-LAUNCHES = 6
 DEFAULT_POLICIES = frozenset({"library-default", "default"})
 
 
 def _results(read: Record) -> Iterator[tuple[str, Launch]]:
-    """Yield (path of the field, launch) for each launch that is a result."""
-    for field, launch in zip(fields(len(read.launches)), read.launches, strict=True):
-        if launch.is_result:
-            yield field, launch
+    """Return (path of the field, launch) for each launch that is a result."""
+    return ((field, launch) for field, launch in ended_well(read) if launch.is_result)
 
 
 @rule("ended")
@@ -130,30 +127,20 @@ def nic_evidence(read: Record) -> Iterator[Fault]:
     if read.origin in COMPUTED:
         return
     for field, launch in _results(read):
-        is_uncounted = read.origin is Origin.MEASURED and launch.nic_policy in DEFAULT_POLICIES
-        yield from _launch_nics(field, launch, is_uncounted=is_uncounted)
-
-
-def _launch_nics(field: str, launch: Launch, *, is_uncounted: bool) -> Iterator[Fault]:
-    """Require each node's NICs and an obeyed NIC policy.
-
-    With `is_uncounted` a launch may have no NICs: the MPI library chose them, on a machine where a job may be unable to
-    read the counters.
-    """
-    hosts = set(launch.ranks.hosts)
-    if launch.nics is None and is_uncounted:
-        return
-    if not launch.nics:
-        yield Fault(f"{field}.nics", "no evidence of the NICs")
-        return
-    sent = launch.nics.busy
-    missing = sorted(hosts - {node for node, _ in launch.nics.pairs})
-    if missing:
-        yield Fault(f"{field}.nics", f"no NIC of {missing[0]} and {len(missing) - 1} more")
-    elif len(hosts) > 1 and not sent & hosts:
-        yield Fault(f"{field}.nics", "no NIC sent a byte")
-    if launch.nic_policy not in DEFAULT_POLICIES and launch.nic_verdict is not Verdict.OBEYED:
-        yield Fault(f"{field}.nic_verdict", f"{launch.nic_policy} is not proved")
+        is_default = launch.nic_policy in DEFAULT_POLICIES
+        if launch.nics is None and read.origin is Origin.MEASURED and is_default:
+            continue  # the MPI library chose the NICs, on a machine where a job may be unable to read the counters
+        if not launch.nics:
+            yield Fault(f"{field}.nics", "no evidence of the NICs")
+            continue
+        hosts = set(launch.ranks.hosts)
+        missing = sorted(hosts - {node for node, _ in launch.nics.pairs})
+        if missing:
+            yield Fault(f"{field}.nics", f"no NIC of {missing[0]} and {len(missing) - 1} more")
+        elif len(hosts) > 1 and not launch.nics.busy & hosts:
+            yield Fault(f"{field}.nics", "no NIC sent a byte")
+        if not is_default and launch.nic_verdict is not Verdict.OBEYED:
+            yield Fault(f"{field}.nic_verdict", f"{launch.nic_policy} is not proved")
 
 
 @rule("provenance")

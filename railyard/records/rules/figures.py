@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from railyard.records import programs, units
 from railyard.records.benchmark import Series
-from railyard.records.programs import Run
+from railyard.records.programs.base import Run
 from railyard.records.record import Launch, Origin, Record, Verdict
 from railyard.records.rules import rebuilt
 from railyard.records.rules.registry import Fault, ended_well, rule
@@ -54,14 +54,6 @@ def within(read: Record) -> Iterator[Fault]:
                 yield Fault(f"{field}.series[{index}]", text)
 
 
-_Point = frozenset[tuple[str, str | int]]
-
-
-def _point(series: Series) -> _Point:
-    """Return the labels of a series as a key."""
-    return frozenset(series.labels.items())
-
-
 @rule("no-two-alike")
 def alike(read: Record) -> Iterator[Fault]:
     """No two launches have the same samples, and on a virtual torus none the same bytes of more than two NICs."""
@@ -71,7 +63,7 @@ def alike(read: Record) -> Iterator[Fault]:
     sent: dict[object, int] = {}
     for field, launch in ended_well(read):
         taken = _compared(launch)
-        key = tuple((series.fom, _point(series), series.samples) for series in taken)
+        key = tuple((series.fom, frozenset(series.labels.items()), series.samples) for series in taken)
         if taken and (other := samples.setdefault(key, launch.index)) != launch.index:
             yield Fault(f"{field}.series", f"this launch has the same samples as launch {other}")
         nics = launch.nics

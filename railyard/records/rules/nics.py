@@ -118,7 +118,12 @@ def verdict(read: Record) -> Iterator[Fault]:
         if key not in senders:
             senders[key] = _senders(read, launch.nic_policy, hosts)
         of_ranks = senders[key]
-        verdict = None if of_ranks is None else _judged(read, launch, of_ranks)
+        verdict = None
+        if of_ranks is not None:
+            # counted by the ranks, so that MPI's set-up is included
+            setup_bytes = evidence.SETUP_BYTES if rebuilt.counts_nics(read, launch) else 0
+            sent = None if launch.nics is None else launch.nics.sent
+            verdict = evidence.judge(of_ranks, sent, setup_bytes=setup_bytes)
         if choice := launch.nic_policy.partition("+")[2]:
             yield from _algorithms(read, field, launch, choice)
             if verdict is None or verdict.verdict != evidence.Verdict.NOT_OBEYED:
@@ -163,13 +168,6 @@ def _senders(read: Record, nic_policy: str, hosts: Sequence[str]) -> list[Sender
     if max(local, default=0) >= len(assigned):
         return None
     return evidence.senders(hosts, local, [tuple(devices[nic] for nic in own) for own in assigned])
-
-
-def _judged(read: Record, launch: Launch, senders: Sequence[Sender]) -> evidence.Found:
-    sent = None if launch.nics is None else launch.nics.sent
-    # counted by the ranks, so that MPI's set-up is included
-    is_own = rebuilt.counts_nics(read, launch)
-    return evidence.judge(senders, sent, setup_bytes=evidence.SETUP_BYTES if is_own else 0)
 
 
 @rule("health")

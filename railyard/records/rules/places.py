@@ -129,7 +129,7 @@ def hosts(read: Record) -> Iterator[Fault]:
     def outside(ranks: Ranks) -> Rank | None:
         own = host_names.matched(ranks.hosts, granted)
         strange = next((host for host in ranks.hosts if host not in own), None)
-        return None if strange is None else ranks[ranks.first_on(strange)]
+        return None if strange is None else ranks[ranks.host_names.index(strange)]
 
     first_outside = of_ranks(outside, HOSTS)
     for field, launch in ended_well(read):

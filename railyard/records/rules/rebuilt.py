@@ -211,19 +211,14 @@ def expected_hosts(read: Record) -> dict[str, list[str] | None]:
         ranks_of_case = count if shape is None else math.prod(shape)
         key = "hosts", name, ranks_of_case, most
         if key not in cached:
-            cached[key] = _hosts(read, name, ranks_of_case)
+            nodes = allocation(read)
+            try:
+                placed = placement(read, nodes, name, ranks_of_case) if nodes else None
+                cached[key] = None if placed is None else [node.name for node in placed.nodes]
+            except InputError:
+                cached[key] = []
         hosts[name] = cached[key]
     return hosts
-
-
-def _hosts(read: Record, name: str, ranks: int) -> list[str] | None:
-    """Return the host of each rank; empty if the placement is impossible, None if the record does not determine it."""
-    nodes = allocation(read)
-    try:
-        placed = placement(read, nodes, name, ranks) if nodes else None
-    except InputError:
-        return []
-    return None if placed is None else [node.name for node in placed.nodes]
 
 
 def asked_of(launch: Launch, expected: dict[str, list[str] | None]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import operator
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -113,18 +113,16 @@ def faults(read: Record, content: bytes | None = None) -> list[Fault]:
 
     A rule that raises an exception has a fault, too (see `guarded`).
     """
-    faults = [fault for rule in RULES for fault in _of_rule(rule, read)]
+    faults: list[Fault] = []
+    for rule in RULES:
+        passed = rule.once_for.answers(read) if rule.once_for else {}
+        if rule.name not in passed:
+            problems = guarded(rule.name, rule.check, read)
+            passed |= {} if problems else {rule.name: True}
+            faults += problems
     if content is not None and json_io.unpacked(content, read.source) != record.text(read).encode():
         faults.insert(0, Fault("", "the file is not written as railyard writes it"))
     return faults
-
-
-def _of_rule(rule: Rule, read: Record) -> Sequence[Fault]:
-    passed = rule.once_for.answers(read) if rule.once_for else {}
-    if rule.name not in passed and (problems := guarded(rule.name, rule.check, read)):
-        return problems
-    passed[rule.name] = True
-    return ()
 
 
 def guarded(name: str, check: Check, read: Record) -> list[Fault]:

@@ -88,9 +88,7 @@ def _span_s(read: Record) -> tuple[float, float]:
     return min(begins, default=float("inf")), max(ends, default=float("-inf"))
 
 
-@functools.lru_cache(maxsize=4096)
-def _committed(commit: str) -> datetime | None:
-    return provenance.committed(commit)
+_committed = functools.lru_cache(maxsize=4096)(provenance.committed)
 
 
 @rule("commit-first")

@@ -4,15 +4,20 @@ A record of more than `PLAIN_BYTES` is compressed by gzip, as `.json.gz`.
 
 Models: a file appears whole or not at all (temporary file in the same folder, fsync, hard link, fsync of the folder).
 Readers therefore need no lock, several jobs may add records at once, and a killed job leaves at most a temporary file,
-which is never read. The name contains the id of the content, so that adding the same record again changes nothing.
+which is never read. The name contains the id of the content, so that adding the same record again changes nothing. A
+folder has the group and mode of the archive's root, so that all users who may add to the archive may add to the folder;
+files have the umask's mode, because a record is never changed.
 Leaves out: deletion, indexes, locks.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
+import secrets
+import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -21,7 +26,6 @@ from railyard.base.errors import InputError, RunError
 from railyard.records import json_io
 from railyard.records import record as records
 from railyard.records.record import Record
-from railyard.records.store import folders
 
 _NAME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}-([0-9a-f]{12})\.json(?:\.gz)?")
 PLAIN_BYTES = 4 << 20
@@ -59,7 +63,7 @@ def add(record: Record, root: Path) -> Path:
     content = content_of(record)
     path = root / name_of(record, content)
     try:
-        folders.make(root, record.system.name)
+        make_folder(root, record.system.name)
         if not path.exists():
             write_bytes(path, [content], replace=False)
             return path
@@ -70,6 +74,34 @@ def add(record: Record, root: Path) -> Path:
     if records.load(path).sha256 != record.sha256:
         raise InputError(str(path), "sha256", problem="another record of the same id", valid=record.sha256)
     return path
+
+
+def make_folder(root: Path, name: str) -> Path:
+    """Return the folder of this name in an archive, creating it if needed; raises OSError."""
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(root)) from error
+    path = root / name
+    with contextlib.suppress(FileExistsError):
+        path.mkdir()
+        whole = root.stat()
+        with contextlib.suppress(PermissionError):
+            os.chown(path, -1, whole.st_gid)
+        path.chmod(stat.S_IMODE(whole.st_mode))
+    return path
+
+
+def check_writable(root: Path, names: Iterable[str]) -> None:
+    """Raise InputError if files cannot be created in these folders of an archive, or in the nearest existing parent."""
+    for path in (root / name for name in names):
+        there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+        try:
+            with tempfile.TemporaryFile(dir=there):
+                pass
+        except OSError as error:
+            valid = "a folder that can be written; give another by -S archive=FOLDER"
+            raise InputError("archive", "", problem=f"{there}: {error.strerror}", valid=valid) from error
 
 
 def write_whole(path: Path, text: str, *, replace: bool) -> None:
@@ -83,14 +115,12 @@ def write_bytes(path: Path, parts: Iterable[bytes], *, replace: bool) -> None:
     Raises FileExistsError if it exists and `replace` is false. Raises OSError if the disk is full or the folder cannot
     be written, in which case no file remains.
     """
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    temporary = Path(name)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())
         _publish(temporary, path, replace)
     finally:
         temporary.unlink(missing_ok=True)
@@ -111,26 +141,13 @@ def _publish(temporary: Path, path: Path, replace: bool) -> None:
         temporary.rename(path)
 
 
-def _umask() -> int:
-    """Return the umask from /proc, because Python can read it only by changing it; 022 if /proc lacks it."""
-    try:
-        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return 0o022
-    match = re.search(r"^Umask:\s*([0-7]+)", status, re.MULTILINE)
-    return int(match.group(1), 8) if match else 0o022
-
-
 def _sync_folder(folder: Path) -> None:
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
     except OSError as error:
-        if error.errno not in {
-            errno.EINVAL,
-            errno.ENOTSUP,
-        }:  # the file itself is synced; this file system cannot sync folders
-            raise
+        if error.errno not in {errno.EINVAL, errno.ENOTSUP}:
+            raise  # else the file itself is synced, on a file system that cannot sync folders
     finally:
         os.close(handle)
 
@@ -150,10 +167,8 @@ def paths_of_system(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     with os.scandir(folder) as files:
-        return [
-            folder / name
-            for name in sorted(file.name for file in files if is_record_name(file.name) and file.is_file())
-        ]
+        names = sorted(file.name for file in files if is_record_name(file.name) and file.is_file())
+    return [folder / name for name in names]
 
 
 def iterate(files: Iterable[Path], refused: Callable[[InputError], None] | None = None) -> Iterator[Record]:

@@ -83,7 +83,9 @@ class Signed:
         """Return whether `ssh-keygen -Y verify -I NAME` accepts the signature."""
 
         def has(patterns: Iterable[str]) -> bool:
-            return any(re.fullmatch(_regular(pattern), name, re.DOTALL) for pattern in patterns)
+            # in a pattern of ssh, `*` and `?` alone are special
+            regular = (re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".") for pattern in patterns)
+            return any(re.fullmatch(one, name, re.DOTALL) for one in regular)
 
         return any(
             has(part for part in line if part[0] != "!") and not has(part[1:] for part in line if part[0] == "!")
@@ -98,11 +100,6 @@ class Signed:
         if not self.key:
             return "not signed"
         return f"signed by {self.by} with {self.key}" if self.by else f"signed with {self.key}, a key not known here"
-
-
-def _regular(pattern: str) -> str:
-    """Return the regular expression of a pattern of ssh, in which `*` and `?` alone are special."""
-    return re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
 
 
 def is_bag(path: Path) -> bool:
@@ -298,11 +295,11 @@ def opened(folder: Path) -> tuple[Bid, list[tuple[str, str]]]:
     for name, digest in tags.items():
         content(folder, name, digest)
     named = _manifest(folder, "manifest-sha256.txt")
-    there = set(_files(str(folder)))
+    walked = os.walk(folder / "data")
+    there = {f"{where[len(str(folder)) + 1 :]}/{name}" for where, _, names in walked for name in names}
     if extra := sorted(there - named.keys()):
-        raise InputError(
-            str(folder), extra[0][:200], problem="a file that no manifest names", valid="the files of the manifest"
-        )
+        valid = "the files of the manifest"
+        raise InputError(str(folder), extra[0][:200], problem="a file that no manifest names", valid=valid)
     sums = [(name, digest) for name, digest in sorted(named.items()) if name.startswith(RECORDS)]
     contents = {
         name: content(folder, name, digest) for name, digest in sorted(named.items()) if not name.startswith(RECORDS)
@@ -343,13 +340,6 @@ def _manifest(folder: Path, name: str) -> dict[str, str]:
             raise InputError(str(folder), name, line[:100], "a sha256, two blanks and a path in the bag, once")
         sums[path] = match[1]
     return sums
-
-
-def _files(folder: str) -> Iterator[str]:
-    """Yield the path, relative to the bag, of everything in its folder `data` that is not a folder."""
-    for where, _, names in os.walk(f"{folder}/data"):
-        inside = where[len(folder) + 1 :]
-        yield from (f"{inside}/{name}" for name in names)
 
 
 def content(folder: Path, name: str, digest: str) -> bytes:

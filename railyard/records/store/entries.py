@@ -126,6 +126,8 @@ def allocation(nodes: Sequence[Mapping[str, Json]]) -> str:
 def _setting(read: Record) -> dict[str, Json]:
     case, torus = read.case, read.provenance["torus"]
     code, mpi, job = read.provenance["railyard"], read.provenance["mpi"], read.provenance.get("job")
+    machine, image = read.provenance["machine"], read.provenance.get("image")
+    processors = f"{machine['cpu']}, {machine['cpus']} CPUs"  # hosted runners of one label differ in it
     return {
         "origin": str(read.origin),
         "system": read.system.name,
@@ -146,27 +148,13 @@ def _setting(read: Record) -> dict[str, Json]:
         "git_commit": code["git_commit"],
         "git_dirty": code["git_dirty"],
         "mpi": mpi["library"] if mpi else "",
-        "machine": _machine(read.provenance["machine"]),
-        "processors": _processors(read.provenance["machine"]),
+        "machine": f"{machine['hostname']}: {processors}, {machine['kernel']}",
+        "processors": processors,
         "software": list(map(str, case.software)),
-        "image": _image(read.provenance.get("image")),
+        "image": f"{image['sha256']} {image['mpi_model']}" if image else "",
         "job_environment": _job(job),
         "torus": {} if torus is None else unnamed(torus),
     }
-
-
-def _machine(machine: Mapping[str, Json]) -> str:
-    return f"{machine['hostname']}: {_processors(machine)}, {machine['kernel']}"
-
-
-def _processors(machine: Mapping[str, Json]) -> str:
-    """Return the kind of machine: hosted runners of one label differ in it."""
-    return f"{machine['cpu']}, {machine['cpus']} CPUs"
-
-
-def _image(image: Mapping[str, Json] | None) -> str:
-    """Return an image's sha256 and MPI model (whether its MPI is its own or the machine's); empty for no image."""
-    return f"{image['sha256']} {image['mpi_model']}" if image else ""
 
 
 def _job(job: Mapping[str, Json] | None) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from railyard.base.errors import InputError
 from railyard.records import json_io, record, text_rules
 from railyard.records.json_io import Json
-from railyard.records.store import archive, folders, levels
+from railyard.records.store import archive, levels
 from railyard.records.store.entries import Entry
 from railyard.records.store.levels import IMPORTED, Level
 
@@ -48,8 +48,8 @@ class Result:
     tool: str
     check: str
     benchmark: str
-    created: str
     points: Sequence[Point]
+    created: str = ""
     system: str = ""
     partition: str = ""
     environment: str = ""
@@ -115,8 +115,8 @@ def stored(root: Path) -> dict[str, Path]:
 def add(document: Mapping[str, Json], root: Path) -> Path:
     """Add a result to the archive at `root` and return its file; one that is there already is left alone."""
     check(document, document["source"]["file"])
-    folder = folders.make(root, FOLDER)
-    folders.make(folder, document["system"])
+    folder = archive.make_folder(root, FOLDER)
+    archive.make_folder(folder, document["system"])
     path: Path = folder / document["system"] / f"{document['created'][:10]}-{document['id']}.json"
     if not path.exists():
         archive.write_whole(path, json_io.text(document), replace=True)

@@ -9,6 +9,7 @@ out: removing the settings of records that no longer exist.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import os
@@ -84,7 +85,7 @@ def read(root: Path, *, progress: Progress | None = None, refused: Callable[[Inp
     missing = sorted(stamps.difference(line[: line.index(b"\t")] for line in unchanged))
     if not missing and len(unchanged) == len(old.lines):
         return old
-    settings, keys = _numbers(old.settings), _numbers(old.keys)
+    settings, keys = ({text: number for number, text in enumerate(part)} for part in (old.settings, old.keys))
     files = [root / _path(stamp) for stamp in missing]
     shown = progress(files, len(files)) if progress and files else files
     lines = []
@@ -96,7 +97,10 @@ def read(root: Path, *, progress: Progress | None = None, refused: Callable[[Inp
         else:
             lines.append(_line(stamp, summary, settings, keys))
     new = Index(settings=list(settings), keys=list(keys), lines=sorted(unchanged + lines))
-    _save(root, new)
+    stored = (VERSION, *(b"\n".join(part) for part in (new.settings, new.keys, new.lines)), b"")
+    with contextlib.suppress(OSError):  # the cache folder cannot be written
+        file_of(root).parent.mkdir(parents=True, exist_ok=True)
+        archive.write_bytes(file_of(root), [_END.join(stored)], replace=True)
     return new
 
 
@@ -110,10 +114,6 @@ def _stamps(root: Path) -> Iterator[bytes]:
                 if archive.is_record_name(file.name) and file.is_file():
                     status = file.stat()
                     yield f"{name}/{file.name} {status.st_size} {status.st_mtime_ns}".encode()
-
-
-def _numbers(texts: Iterable[bytes]) -> dict[bytes, int]:
-    return {text: number for number, text in enumerate(texts)}
 
 
 def _line(stamp: bytes, summary: _Summary, settings: dict[bytes, int], keys: dict[bytes, int]) -> bytes:
@@ -147,9 +147,8 @@ def _summary(path: Path) -> _Summary | InputError:
 
 def file_of(root: Path) -> Path:
     """Return the file of an archive's index in the user's cache folder."""
-    cache = checkout.cache()
     key = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]
-    return cache / "railyard" / f"index-{key}.txt"
+    return checkout.cache() / "railyard" / f"index-{key}.txt"
 
 
 def _load(root: Path) -> Index:
@@ -162,14 +161,3 @@ def _load(root: Path) -> Index:
         return Index()
     settings, keys, lines = (part.split(b"\n") if part else [] for part in parts[:3])
     return Index(settings=settings, keys=keys, lines=lines)
-
-
-def _save(root: Path, index: Index) -> None:
-    """Store the index, replacing an older one; if the cache folder cannot be written, do nothing."""
-    path = file_of(root)
-    parts = (VERSION, *(b"\n".join(part) for part in (index.settings, index.keys, index.lines)), b"")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        archive.write_bytes(path, [_END.join(parts)], replace=True)
-    except OSError:
-        return

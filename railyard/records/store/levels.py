@@ -18,12 +18,12 @@ from collections.abc import Iterable, Mapping
 from enum import IntEnum
 
 from railyard.records.json_io import Json
+from railyard.records.record import COMPUTED
 
 #: Format of a result of another tool (`railyard.records.store.imported`).
 IMPORTED = "railyard-import/1"
 #: The least number of launches per combination: fewer give no 95 % interval of the median.
 LAUNCHES = 6
-_COMPUTED = frozenset({"simulated", "modelled"})
 
 
 class Level(IntEnum):
@@ -45,12 +45,16 @@ def of(document: Mapping[str, Json]) -> tuple[Level, str]:
         return level, f"{lacks}; run the program with railyard: docs/programs.md"
     case, system = document["case"], document["system"]
     run = f"reframe -C reframe.yml -c checks -R -n {case['check']} --system {system['name']}:{system['partition']} -r"
-    results = [launch for launch in document["launches"] if _is_result(launch)]
+    results = [
+        launch
+        for launch in document["launches"]
+        if launch["status"] == "ok" and (launch.get("guard") or {}).get("verdict") != "void"
+    ]
     if not results:
         return Level.RAN, f"no launch is a result; run: {run}"
     if any(launch["placement_verdict"] != "obeyed" for launch in results):
         return Level.RAN, f"ranks of a launch did not report where they ran; run: {run}"
-    if document["origin"] not in _COMPUTED and any(launch.get("nics") is None for launch in results):
+    if document["origin"] not in COMPUTED and any(launch.get("nics") is None for launch in results):
         return Level.RAN, "no NIC's bytes were counted; run: railyard doctor"
     if lacking := _repeated(document, results):
         return Level.PLACED, f"{lacking}; run: {run} -S launches={LAUNCHES}"
@@ -65,13 +69,9 @@ def sentence(levels: Iterable[int]) -> str:
     return f"Results of different levels of evidence are mixed: {', '.join(Level(one).text for one in there)}."
 
 
-def _is_result(launch: Mapping[str, Json]) -> bool:
-    return launch["status"] == "ok" and (launch.get("guard") or {}).get("verdict") != "void"
-
-
 def _repeated(document: Mapping[str, Json], results: Iterable[Mapping[str, Json]]) -> str:
     """Return what a record lacks to count as repeated; empty if it lacks nothing."""
-    if document["origin"] in _COMPUTED:
+    if document["origin"] in COMPUTED:
         return ""
     case = document["case"]
     counted = Counter((one["placement"], one["nic_policy"], one.get("software", "native")) for one in results)

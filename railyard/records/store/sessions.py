@@ -17,7 +17,7 @@ from typing import IO
 
 from railyard.base.errors import RunError
 from railyard.records.record import Record
-from railyard.records.store import exclusive, folders
+from railyard.records.store import archive, exclusive
 
 FOLDER = ".sessions"
 
@@ -61,7 +61,7 @@ def opened(root: Path, session: str) -> Iterator[Chain]:
     """
     name = hashlib.sha256(session.encode()).hexdigest()[:32]
     try:
-        path = folders.make(root, FOLDER) / name
+        path = archive.make_folder(root, FOLDER) / name
         file = path.open("a+", encoding="ascii")
     except OSError as error:
         raise RunError(f"the record could not be written to {root}: {error.strerror}") from error

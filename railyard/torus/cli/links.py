@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -24,7 +25,7 @@ from railyard.placements.topology.faults import Faults, find_link
 from railyard.placements.topology.troubles import MOST_ERRORS_PERCENT, Trouble, microseconds
 from railyard.torus.native import messages
 from railyard.torus.virtual import counters, lifecycle, live_faults, locks
-from railyard.torus.virtual.counters import CounterReading, LinkCounter
+from railyard.torus.virtual.counters import LinkCounter
 from railyard.torus.virtual.lifecycle import VirtualTorus
 
 HEADING = "#  DE  REMOTE END           MBIT/S          BYTES    PACKETS      DROPS  THROTTLED    BACKLOG"
@@ -33,6 +34,8 @@ CLASS_HEADING = "#  CLASS          LINKS          BYTES    PACKETS      DROPS  T
 
 #: The name of the dimension of links between nodes and routers.
 HOST = "H"
+#: Dimension and direction of links from a node to its router.
+FROM_NODE = "H+"
 
 #: The variable with faults for every torus of a ReFrame job (reframe.yml).
 FAULTS = "RAILYARD_FAULTS"
@@ -80,14 +83,18 @@ def fault(*, name: str, from_env: bool, reroute_after: str | None, **options: An
     if reroute_after is not None:
         _fall_silent(name, words, reroute_after)
     torus = _put(name, lambda torus: _wanted(torus, words, from_env))
-    click.echo(f"{name}: {_summary(torus.faults)}")
+    lines = list(torus.faults.summary)
+    more = f"; and {len(lines) - 4} more" if len(lines) > 4 else ""
+    click.echo(f"{name}: {'; '.join(lines[:4]) or 'no faults'}{more}")
 
 
 def _put(name: str, wanted: Callable[[VirtualTorus], Faults]) -> VirtualTorus:
     """Give a torus the faults that `wanted` returns for it; return the torus with them."""
     torus = lifecycle.get(name)
     live_faults.check(torus, wanted(torus))  # before a wait for a launch to end
-    with locks.turn_unless_held(torus.folder / lifecycle.LAUNCHING), lifecycle.lock():
+    # The faults of a launch on this torus may come while it runs. It has the machine's lock then.
+    is_launching = locks.is_held(torus.folder / lifecycle.LAUNCHING)
+    with contextlib.nullcontext() if is_launching else locks.turn(), lifecycle.lock():
         torus = lifecycle.get(name)
         return live_faults.apply(torus, wanted(torus))
 
@@ -117,12 +124,6 @@ def _wanted(torus: VirtualTorus, words: fault_words.Words, from_env: bool) -> Fa
     return fault_words.parse(torus.topology, text, source=FAULTS, before=torus.faults)
 
 
-def _summary(faults: Faults) -> str:
-    """Return the first four faults on one line, and how many there are more."""
-    lines = list(faults.summary)
-    return "; ".join(lines[:4]) + (f"; and {len(lines) - 4} more" if len(lines) > 4 else "") or "no faults"
-
-
 @click.command("counters", epilog=example("railyard torus counters lab --active"))
 @click.argument("name")
 @option("--since", "Subtract the counters in this file, which --json has written.", PATH)
@@ -140,7 +141,11 @@ def show_counters(name: str, since: Path | None, active: bool, as_json: bool) ->
     torus = lifecycle.get(name)
     reading = counters.read(torus.name, torus.topology, torus.parts)
     if since is not None:
-        reading = counters.difference(reading, _load(since))
+        try:
+            document = json.loads(since.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise InputError("--since", "", str(since), f"a readable JSON file ({error})") from error
+        reading = counters.difference(reading, counters.from_dict(document, str(since)))
     if as_json:
         print_json(reading.to_dict())
     else:
@@ -152,46 +157,27 @@ def show_counters(name: str, since: Path | None, active: bool, as_json: bool) ->
     sys.exit(0 if reading.conserved else 1)
 
 
-def _load(path: Path) -> CounterReading:
-    """Return the reading in a file that --json has written; InputError for any other file."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError("--since", "", str(path), f"a readable JSON file ({error})") from error
-    return counters.from_dict(document, str(path))
+def lines(links: Sequence[LinkCounter], routers: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of `torus counters`: a block per router, in the order of `routers`, then the classes of links.
 
-
-def lines(links: Sequence[LinkCounter], routers: Sequence[str]) -> list[str]:
-    """Return the lines of `torus counters`: a block per router, in the order of `routers`, then the classes."""
-    return [*_blocks(links, routers), *_classes(links)]
-
-
-def _blocks(links: Sequence[LinkCounter], routers: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of the blocks of routers, in the form of Pedretti et al., CUG'13, Figure 4.
-
-    Links from the nodes of a router follow the router's own links.
+    The blocks have the form of Pedretti et al., CUG'13, Figure 4; links from the nodes of a router follow its own. A
+    class is a dimension and direction: X+, X-, and so on; H+ from nodes to routers, H- to nodes.
     """
-    yield HEADING + (STALL_HEADING if _has_stalls(links) else "")
+    stalls = STALL_HEADING if _has_stalls(links) else ""
+    yield HEADING + stalls
     order = {name: index for index, name in enumerate(routers)}
     before = None
+    classes: dict[str, list[LinkCounter]] = {}
     for link in sorted(links, key=lambda link: (order[_router(link)], link.dimension == HOST)):
         if _router(link) != before:
             before = _router(link)
             yield f"({','.join(map(str, link.coordinate))})" + (f" rail {link.rail}" if link.rail else "")
-        yield (f"   {link.dimension}{link.direction}  {_remote(link):<20} {link.rate_mbit_s:6.2f} {_counts([link])}")
-
-
-def _classes(links: Sequence[LinkCounter]) -> Iterator[str]:
-    """Yield a line for each dimension and direction: X+, X-, and so on; H+ from nodes to routers, H- to nodes."""
-    yield CLASS_HEADING + (STALL_HEADING if _has_stalls(links) else "")
-    for name in sorted({_class(link) for link in links}, key=lambda name: (name[0] == HOST, name)):
-        of_class = [link for link in links if _class(link) == name]
-        yield f"   {name:<12} {len(of_class):7d} {_counts(of_class)}"
-
-
-def _class(link: LinkCounter) -> str:
-    """Return dimension and direction of a link, such as `X+`."""
-    return f"{link.dimension}{link.direction}"
+        name, remote = f"{link.dimension}{link.direction}", f"{link.source} sends"
+        classes.setdefault(name, []).append(link)
+        yield f"   {name}  {remote if name == FROM_NODE else link.target:<20} {link.rate_mbit_s:6.2f} {_counts([link])}"
+    yield CLASS_HEADING + stalls
+    for name in sorted(classes, key=lambda name: (name[0] == HOST, name)):
+        yield f"   {name:<12} {len(classes[name]):7d} {_counts(classes[name])}"
 
 
 def _counts(links: Sequence[LinkCounter]) -> str:
@@ -211,17 +197,7 @@ def _has_stalls(links: Iterable[LinkCounter]) -> bool:
 
 def _router(link: LinkCounter) -> str:
     """Return the name of the router in whose block a link is printed."""
-    return link.target if _from_node(link) else link.source
-
-
-def _from_node(link: LinkCounter) -> bool:
-    """Return whether a link leads from a node to its router."""
-    return (link.dimension, link.direction) == (HOST, "+")
-
-
-def _remote(link: LinkCounter) -> str:
-    """Return the column with the other end of a link."""
-    return f"{link.source} sends" if _from_node(link) else link.target
+    return link.target if f"{link.dimension}{link.direction}" == FROM_NODE else link.source
 
 
 #: Seconds above which a simulation needs `--patient`.

@@ -19,7 +19,6 @@ from railyard.placements.topology.base import Topology
 from railyard.torus.cli import links
 from railyard.torus.engines import DEFAULT as DEFAULT_ENGINE
 from railyard.torus.engines import docker_engine, engines, router
-from railyard.torus.engines.base import Containers
 from railyard.torus.native import programs
 from railyard.torus.plan import pace, parts, plan
 from railyard.torus.plan.parts import Parts
@@ -177,7 +176,11 @@ def up(
         carrier == "router" and engine == DEFAULT_ENGINE and not with_slurm and rootless.INSIDE not in os.environ
     )
     divided = _parts(topo, hosts, reach, possible=can_divide) if hosts else None
-    scale = _rate_scale(rate_scale, topo, mtu, ranks_per_node, divided=divided)
+    if rate_scale == "auto":
+        at_mtu = Shape(mtu_bytes=mtu)
+        scale = packet_budget.auto_scale(topo, at_mtu, ranks_per_node=ranks_per_node, parts=divided)
+    else:
+        scale = pace.scale(topo, rate_scale)
     shape = Shape(
         rate_scale=scale,
         mtu_bytes=mtu,
@@ -186,8 +189,13 @@ def up(
         network=carrier,
     )
     if with_slurm:
-        _check_slurm()
-    containers = _containers(engine, image, volumes)
+        programs.need()
+        if reason := cluster.missing():
+            raise RunError(reason)
+    if engine != DEFAULT_ENGINE and rootless.INSIDE in os.environ:
+        valid = f"{DEFAULT_ENGINE} for an ordinary user; the {engine} engine is for root"
+        raise InputError("--engine", "", engine, valid)
+    containers = engines()[engine].made_of(image, volumes)
     if overflow := kernel_limits.neighbour_advice(plan.make(topo, shape), with_slurm=with_slurm):
         click.echo(f"railyard: {overflow}", err=True)
     routers = 0 if carrier == "router" else len(topo.routers)
@@ -234,7 +242,16 @@ def up(
 @json_option("Print JSON.")
 def list_tori(as_json: bool) -> None:
     """List the tori on this machine, also incomplete ones."""
-    rows = [status.brief(name) for name in sorted(lifecycle.names())]
+    rows = [
+        {
+            "name": name,
+            "topology": torus.topology.name if torus else "",
+            "state": "up" if torus and torus.complete else "incomplete",
+            "nodes": len(torus.topology.nodes) if torus else "",
+            "rate_scale": torus.shape.rate_scale if torus else "",
+        }
+        for name, torus in ((name, lifecycle.read(name)) for name in sorted(lifecycle.names()))
+    ]
     if as_json:
         print_json(rows)
         return
@@ -243,7 +260,7 @@ def list_tori(as_json: bool) -> None:
 
     table = Table("torus", "topology", "state", "nodes", "rate scale")
     for row in rows:
-        table.add_row(*(str(row[key]) for key in ("name", "topology", "state", "nodes", "rate_scale")))
+        table.add_row(*map(str, row.values()))
     Console().print(table if rows else "no torus is up")
 
 
@@ -374,20 +391,6 @@ def _network(wanted: str) -> Literal["kernel", "router"]:
     return "router"
 
 
-def _rate_scale(text: str, topology: Topology, mtu_bytes: int, ranks_per_node: int, *, divided: Parts | None) -> float:
-    """Return the rate scale of a topology for a number, BYTES/TIME or `auto`. InputError for any other text."""
-    if text == "auto":
-        shape = Shape(mtu_bytes=mtu_bytes)
-        return packet_budget.auto_scale(topology, shape, ranks_per_node=ranks_per_node, parts=divided)
-    if (scale := pace.scale(topology, text)) is not None:
-        return scale
-    try:
-        return float(text)
-    except ValueError:
-        valid = f"a number, such as 0.000125, BYTES/TIME, such as {pace.EXAMPLE}, or auto"
-        raise InputError("--rate-scale", "", text, valid) from None
-
-
 def _slow_down(torus: VirtualTorus, status_file: Path | None) -> None:
     """Make a torus again at the next smaller rate scale, with its faults; exit with status 1 where it stays."""
     is_fixed = torus.owner is None or os.environ.get(RATE_SCALE) or _written("rate-scale")
@@ -413,17 +416,6 @@ def _slow_down(torus: VirtualTorus, status_file: Path | None) -> None:
     click.echo(f"{torus.name}: load made a launch void; {changed}: all launches begin again")
 
 
-def _containers(engine: str, image: str | None, volumes: tuple[str, ...]) -> Containers | None:
-    """Return the containers that an engine makes nodes of, None for namespaces.
-
-    Raises InputError for options that do not fit the engine or the user.
-    """
-    if engine != DEFAULT_ENGINE and rootless.INSIDE in os.environ:
-        valid = f"{DEFAULT_ENGINE} for an ordinary user; the {engine} engine is for root"
-        raise InputError("--engine", "", engine, valid)
-    return engines()[engine].made_of(image, volumes)
-
-
 def _parts(topology: Topology, hosts: str, reach: str | None, *, possible: bool) -> Parts:
     """Return the machines of a torus on several; InputError for what such a torus cannot have."""
     if not possible:
@@ -433,13 +425,6 @@ def _parts(topology: Topology, hosts: str, reach: str | None, *, possible: bool)
     usual = machines.SRUN if hosts == "slurm" else machines.SSH
     parts.check(topology, len(there))
     return machines.parts_here(there, shlex.split(reach) if reach else usual)
-
-
-def _check_slurm() -> None:
-    """Raise RunError if this machine cannot run Slurm."""
-    programs.need()
-    if reason := cluster.missing():
-        raise RunError(reason)
 
 
 def _after_dashes(words: tuple[str, ...]) -> tuple[str, ...]:

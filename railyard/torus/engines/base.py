@@ -14,6 +14,13 @@ from railyard.base.errors import InputError
 Progress = Callable[[int], None]
 
 
+def replace_file(path: Path, text: str) -> None:
+    """Write a file of a torus atomically: another process reads the old text or the new one."""
+    temporary = path.with_name(f".{path.name}")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.rename(path)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Containers:
     """The containers that are nodes: their image, and folders of this machine, mounted under the same path."""
@@ -21,11 +28,6 @@ class Containers:
     image: str
     image_sha256: str
     volumes: tuple[str, ...]
-
-
-def _mounts_nothing(host: str) -> Mapping[Path, Path]:
-    """Return that a host's container needs no file or folder of this machine."""
-    return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +45,7 @@ class NodeOrder:
     hosts: Mapping[str, str]
     folder: Path
     environment: Mapping[str, str] = field(default_factory=dict)
-    mounts: Callable[[str], Mapping[Path, Path]] = _mounts_nothing
+    mounts: Callable[[str], Mapping[Path, Path]] = lambda host: {}
 
 
 def _of_no_image(image: str | None, volumes: Sequence[str]) -> Containers | None:

@@ -12,16 +12,17 @@ Docker's own networks.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
+from railyard.base import sysfs
 from railyard.base.errors import InputError, RunError
 from railyard.torus.engines import netns
 from railyard.torus.engines.base import Containers, Engine, NodeOrder, Progress
@@ -43,9 +44,6 @@ SYSTEM_FOLDERS = frozenset(
     map(Path, ("/", "/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr"))
 )
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
 
 def containers(image: str | None, volumes: Sequence[str]) -> Containers:
     """Return the containers of an image with these folders, by default with the current one, as absolute paths.
@@ -57,8 +55,13 @@ def containers(image: str | None, volumes: Sequence[str]) -> Containers:
     """
     image = image or os.environ.get(IMAGE) or DEFAULT_IMAGE
     default_volumes = [] if Path.cwd() in SYSTEM_FOLDERS else [str(Path.cwd())]
-    folders = tuple(dict.fromkeys(_folder(volume) for volume in volumes or default_volumes))
-    return Containers(image=image, image_sha256=_image_sha256(image), volumes=folders)
+    folders = []
+    for volume in volumes or default_volumes:
+        path = Path(volume).resolve()
+        if path in SYSTEM_FOLDERS or not path.is_dir():
+            raise InputError("--volume", "", volume, "a folder of this machine, not one of the system's own")
+        folders.append(str(path))
+    return Containers(image=image, image_sha256=_image_sha256(image), volumes=tuple(dict.fromkeys(folders)))
 
 
 def missing(image: str) -> str:
@@ -75,9 +78,12 @@ def create(order: NodeOrder, progress: Progress) -> dict[str, int]:
 
     Raises RunError with Docker's reason. Containers that exist by then stay, for `remove`.
     """
-    client = _client()
-    start = functools.partial(_start, client, order)
-    pids = dict(zip(order.nodes, _at_once(start, order.nodes, progress), strict=True))
+    start = functools.partial(_start, _client(), order)
+    pids: dict[str, int] = {}
+    with ThreadPoolExecutor(AT_ONCE) as pool:  # an error cancels what has not begun
+        for node, pid in zip(order.nodes, pool.map(start, order.nodes), strict=True):
+            pids[node] = pid
+            progress(len(pids))
     numbers = order.folder / "containers"
     numbers.mkdir(exist_ok=True)
     for node, pid in pids.items():
@@ -92,26 +98,27 @@ def first_processes(folder: Path) -> dict[str, int]:
 
 def ended(torus: str, folder: Path) -> list[str]:
     """Return the hosts whose container has ended: the first process is no longer in the host's namespace."""
-    return [host for host, pid in first_processes(folder).items() if not _in_network(pid, netns.full_name(torus, host))]
+    return [
+        host
+        for host, pid in first_processes(folder).items()
+        if not netns.is_in(pid, netns.identities([netns.full_name(torus, host)]))
+    ]
 
 
 def keepers(folder: Path) -> set[int]:
     """Return the numbers of the processes that only keep containers alive."""
     first = set(first_processes(folder).values())
-    below = {int(word) for pid in first for word in _words(Path(f"/proc/{pid}/task/{pid}/children"))}
-    return first | {pid for pid in below if _command(pid) == KEEPER}
+    below = {int(word) for pid in first for word in sysfs.text(Path(f"/proc/{pid}/task/{pid}/children")).split()}
+    return first | {pid for pid in below if sysfs.text(Path(f"/proc/{pid}/cmdline")).rstrip("\0") == "\0".join(KEEPER)}
 
 
 def tori() -> set[str]:
     """Return the names of the tori that have a container, running or not; none if Docker does not answer."""
-    if not _expected():
-        return set()
-    try:
-        with _calling("list containers"):
-            rows = _client().api.containers(all=True, filters={"label": LABEL})
-    except RunError:
-        return set()
-    return {container["Labels"][LABEL] for container in rows}
+    may_answer = ("DOCKER_HOST" in os.environ or SOCKET.exists()) and find_spec("docker") is not None
+    if may_answer:  # a cheap question, whereas a client takes a third of a second
+        with contextlib.suppress(RunError):
+            return {container["Labels"][LABEL] for container in _listed(_client(), LABEL)}
+    return set()
 
 
 def remove(torus: str, settle_s: float = 0, *, timeout_s: float = 60) -> None:
@@ -123,8 +130,9 @@ def remove(torus: str, settle_s: float = 0, *, timeout_s: float = 60) -> None:
     client = _client()
     deadline = time.monotonic() + timeout_s
     settled = time.monotonic() + settle_s
-    while (remaining := _of(client, torus)) or time.monotonic() < settled:
-        _at_once(functools.partial(_remove, client), remaining, lambda done: None)
+    while (remaining := _listed(client, f"{LABEL}={torus}")) or time.monotonic() < settled:
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(functools.partial(_remove, client), [container["Id"] for container in remaining]))
         if time.monotonic() > deadline:
             raise RunError(f"the Docker engine does not remove {len(remaining)} containers of {torus}")
         if remaining:
@@ -150,11 +158,6 @@ def _client() -> DockerClient:
     return client
 
 
-def _expected() -> bool:
-    """Return whether there may be a Docker engine. This is cheap, whereas a client takes a third of a second."""
-    return ("DOCKER_HOST" in os.environ or SOCKET.exists()) and find_spec("docker") is not None
-
-
 def _image_sha256(name: str) -> str:
     """Return the digest of an image; InputError lists the images that Docker has."""
     client = _client()  # first, because it reports that Python's docker is absent
@@ -168,14 +171,6 @@ def _image_sha256(name: str) -> str:
         raise InputError("--image", "", name, valid) from error
     except APIError as error:
         raise InputError("--image", "", name, f"an image's name ({_reason(error)})") from error
-
-
-def _folder(volume: str) -> str:
-    """Return the absolute path of a folder that containers can have as a volume; InputError for others."""
-    path = Path(volume).resolve()
-    if path in SYSTEM_FOLDERS or not path.is_dir():
-        raise InputError("--volume", "", volume, "a folder of this machine, not one of the system's own")
-    return str(path)
 
 
 def _start(client: DockerClient, order: NodeOrder, host: str) -> int:
@@ -214,11 +209,10 @@ def _start(client: DockerClient, order: NodeOrder, host: str) -> int:
     return pid
 
 
-def _of(client: DockerClient, torus: str) -> list[str]:
-    """Return the ids of a torus's containers, running or not."""
+def _listed(client: DockerClient, label: str) -> list[dict[str, Any]]:
+    """Return Docker's description of each container with a label (NAME or NAME=VALUE), running or not."""
     with _calling("list containers"):
-        rows = client.api.containers(all=True, filters={"label": f"{LABEL}={torus}"})
-    return [str(container["Id"]) for container in rows]
+        return list(client.api.containers(all=True, filters={"label": label}))
 
 
 def _remove(client: DockerClient, container: str) -> None:
@@ -233,20 +227,7 @@ def _remove(client: DockerClient, container: str) -> None:
                 raise
 
 
-def _at_once(work: Callable[[Item], Result], items: Iterable[Item], progress: Progress) -> list[Result]:
-    """Return a function's results in the order of the items; an error cancels the calls that have not begun.
-
-    `progress` is called with the number of items done.
-    """
-    results: list[Result] = []
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        for result in pool.map(work, items):
-            results.append(result)
-            progress(len(results))
-    return results
-
-
-@contextmanager
+@contextlib.contextmanager
 def _calling(action: str) -> Iterator[None]:
     """Turn an error of Docker within the block into a RunError of one line: `the Docker engine cannot ACTION`."""
     from docker.errors import DockerException
@@ -261,32 +242,6 @@ def _calling(action: str) -> Iterator[None]:
 def _reason(error: Exception) -> str:
     """Return the message of an error of Docker, on one line."""
     return " ".join(str(getattr(error, "explanation", None) or error).split())
-
-
-def _in_network(pid: int, name: str) -> bool:
-    """Return whether a process is in the network namespace of this full name."""
-    try:
-        return Path(f"/proc/{pid}/ns/net").stat().st_ino == (netns.NETNS / name).stat().st_ino
-    except OSError:
-        return False
-
-
-def _command(pid: int) -> tuple[str, ...]:
-    """Return the words of a process's command; one empty word if there is no such process."""
-    return tuple(_read(Path(f"/proc/{pid}/cmdline")).rstrip("\0").split("\0"))
-
-
-def _words(path: Path) -> list[str]:
-    """Return the words of a file; none if it cannot be read."""
-    return _read(path).split()
-
-
-def _read(path: Path) -> str:
-    """Return the text of a file; an empty text if it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
 
 
 ENGINE = Engine(

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import as_completed
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 from railyard.base.errors import RunError
@@ -55,7 +56,7 @@ def create(
     torus: str,
     plan: TorusPlan,
     progress: Progress = lambda done: None,
-    first_processes: Mapping[str, int] | None = None,
+    first_processes: Mapping[str, int] = MappingProxyType({}),
     *,
     before_configuring: Callable[[], object] = lambda: None,
 ) -> None:
@@ -65,10 +66,13 @@ def create(
     `before_configuring` is called between the two steps, to make further interfaces. Raises RunError with the first
     line that fails. What exists by then stays, for `remove`.
     """
-    lines = [_namespace(torus, n.name, first_processes or {}) for n in plan.namespaces]
+    attached = {host: f"netns attach {full_name(torus, host)} {pid}" for host, pid in first_processes.items()}
+    lines = [attached.get(host.name, f"netns add {full_name(torus, host.name)}") for host in plan.namespaces]
     lines += [_cable(torus, number, cable) for number, cable in enumerate(plan.cables)]
     batch("ip", lines)
-    _refuse_foreign(full_name(torus, host) for host in first_processes or {})
+    for name in (full_name(torus, host) for host in first_processes):
+        if _identity(NETNS / name) in _machines_own():  # a container ended and its process number was reused
+            raise RunError(f"{name} ended while the torus was made; run the same command again")
     before_configuring()
     work = [(torus, namespace) for namespace in plan.namespaces]
     for done, _ in enumerate(at_once(_configure, work), start=1):
@@ -86,13 +90,6 @@ def at_once(function: Callable[[Item], Result], work: Sequence[Item]) -> Iterato
     with workers(processes) as pool:
         for future in as_completed([pool.submit(function, item) for item in work]):
             yield future.result()
-
-
-def _refuse_foreign(names: Iterable[str]) -> None:
-    """Raise RunError if a namespace is this machine's own: a container ended and its process number was reused."""
-    for name in names:
-        if _identity(NETNS / name) in _machines_own():
-            raise RunError(f"{name} ended while the torus was made; run the same command again")
 
 
 def _machines_own() -> set[Identity]:
@@ -150,12 +147,12 @@ def processes(targets: Set[Identity]) -> set[int]:
     """Return the numbers of the processes whose network namespace is one of these; zombies are ignored."""
     pids = set()
     for entry in Path("/proc").iterdir():
-        if targets and entry.name.isdigit() and _is_in(int(entry.name), targets):
+        if targets and entry.name.isdigit() and is_in(int(entry.name), targets):
             pids.add(int(entry.name))
     return pids
 
 
-def _is_in(pid: int, targets: Set[Identity]) -> bool:
+def is_in(pid: int, targets: Set[Identity]) -> bool:
     """Return whether a process is in one of these network namespaces."""
     try:
         return _identity(Path(f"/proc/{pid}/ns/net")) in targets
@@ -179,33 +176,21 @@ def _kill_if_in(pid: int, targets: Set[Identity]) -> None:
 
     The check and the signal use one descriptor, because a process number can be reused between them.
     """
-    try:
+    with contextlib.suppress(OSError):
         descriptor = os.pidfd_open(pid)
-    except OSError:
-        return
-    try:
-        if _is_in(pid, targets):
-            with contextlib.suppress(ProcessLookupError):
+        try:
+            if is_in(pid, targets):
                 signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-    finally:
-        os.close(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def enter(name: str) -> None:
     """Move this process, which must have one thread, into a network namespace. RunError if the kernel refuses."""
-    descriptor = os.open(NETNS / name, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        libc = ctypes.CDLL(None, use_errno=True)  # os.setns is new in Python 3.12
-        if libc.setns(descriptor, CLONE_NEWNET) != 0:
+    libc = ctypes.CDLL(None, use_errno=True)  # os.setns is new in Python 3.12
+    with (NETNS / name).open("rb") as file:
+        if libc.setns(file.fileno(), CLONE_NEWNET) != 0:
             raise RunError(f"cannot enter namespace {name}: {os.strerror(ctypes.get_errno())}")
-    finally:
-        os.close(descriptor)
-
-
-def ip_lines(namespace: Namespace) -> list[str]:
-    """Return all lines for `ip -batch` that configure a namespace, in order."""
-    ports = [line for lines in namespace.ports.values() for line in lines]
-    return [*namespace.ip, *ports, *(f"route add {route_words(route)}" for route in namespace.routes)]
 
 
 def route_words(route: Route) -> str:
@@ -271,24 +256,21 @@ def revive_lines(namespace: Namespace, ports: Iterable[str]) -> list[str]:
     return lines
 
 
-def run_in(work: tuple[str, str, Sequence[str]]) -> None:
-    """Run `batch_in` in a worker process; `work` is (namespace, program, lines)."""
-    batch_in(*work)
+def batches(torus: str, program: str, lines_of: Mapping[str, Sequence[str]]) -> None:
+    """Run lines for `ip -batch`, `tc -batch` or `bridge -batch` on hosts of a torus; `lines_of` is host -> lines.
 
-
-def batch_in(name: str, program: str, lines: Iterable[str]) -> None:
-    """Move this process into a namespace, and run lines for `ip -batch` or `tc -batch` there.
-
-    `name` is the full name of the namespace. Raises RunError with the first line that fails.
+    Raises RunError with the first line that fails.
     """
+    work = [(full_name(torus, host), program, lines) for host, lines in lines_of.items() if lines]
+    for _ in at_once(_batch_in, work):
+        pass
+
+
+def _batch_in(work: tuple[str, str, Sequence[str]]) -> None:
+    """Run lines in a namespace, in a worker process; `work` is (full name of the namespace, program, lines)."""
+    name, program, lines = work
     enter(name)
     batch(program, lines)
-
-
-def _namespace(torus: str, host: str, first_processes: Mapping[str, int]) -> str:
-    """Return the line for `ip -batch` that makes a host's namespace, or names that of its first process."""
-    pid = first_processes.get(host)
-    return f"netns attach {full_name(torus, host)} {pid}" if pid else f"netns add {full_name(torus, host)}"
 
 
 def _cable(torus: str, number: int, cable: Cable) -> str:
@@ -308,30 +290,27 @@ def _cable(torus: str, number: int, cable: Cable) -> str:
 
 
 def _configure(work: tuple[str, Namespace]) -> None:
-    """Configure a namespace of a torus in a worker process: kernel settings, interfaces, routes, shapers."""
+    """Configure a namespace of a torus in a worker process: kernel settings, interfaces, routes, shapers.
+
+    Raises RunError if a setting exists, cannot be written and has another value. A setting that the namespace lacks is
+    ignored: without IPv6 there is nothing to turn off, and Linux before 4.20 has one tcp_limit_output_bytes for the
+    whole machine.
+    """
     torus, namespace = work
     enter(full_name(torus, namespace.name))
     for key, value in namespace.sysctls:
-        _set(key, value)
-    batch("ip", ip_lines(namespace))
+        path = Path("/proc/sys", key)
+        try:
+            path.write_text(value)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            if path.read_text(encoding="ascii").split() != value.split():
+                problem = f"cannot set {path} to {value!r}: {error.strerror}"
+                raise RunError(f"{problem}; mount /proc/sys writable") from error
+    ports = [line for lines in namespace.ports.values() for line in lines]
+    batch("ip", [*namespace.ip, *ports, *(f"route add {route_words(route)}" for route in namespace.routes)])
     batch("tc", (line for shaper in namespace.shapers for line in shaper_lines(shaper)))
-
-
-def _set(key: str, value: str) -> None:
-    """Write a kernel setting of this namespace; ignore one that the namespace lacks.
-
-    Without IPv6 there is nothing to turn off. Linux before 4.20 has one tcp_limit_output_bytes for the whole machine.
-    Raises RunError if the setting exists, cannot be written and has another value.
-    """
-    path = Path("/proc/sys", key)
-    try:
-        path.write_text(value)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        if path.read_text(encoding="ascii").split() == value.split():
-            return
-        raise RunError(f"cannot set {path} to {value!r}: {error.strerror}; mount /proc/sys writable") from error
 
 
 def batch(program: str, lines: Iterable[str]) -> None:
@@ -346,20 +325,12 @@ def batch(program: str, lines: Iterable[str]) -> None:
         )
     except FileNotFoundError as error:
         raise RunError(f"no {program} on the PATH; Debian's package iproute2 has it") from error
-    if result.returncode != 0:
-        raise RunError(f"{program} failed: {_first_failure(result.stderr, text)}")
-
-
-def _first_failure(stderr: str, text: str) -> str:
-    """Return the reason of a failure and the line that failed, from the text that `ip -batch` or `tc -batch` prints.
-
-    They print the reason, and `Command failed -:NUMBER` with the line's number after it.
-    """
-    lines = text.splitlines()
-    reasons = [line for line in stderr.splitlines() if line and not line.startswith("Command failed")]
-    number = stderr.rpartition("Command failed -:")[2].strip()
-    command = lines[int(number) - 1] if number.isdigit() and 0 < int(number) <= len(lines) else lines[0]
-    return f"{'; '.join(reasons) or 'no reason given'} (in: {command})"
+    if result.returncode != 0:  # stderr has the reason, and `Command failed -:NUMBER` with the line's number after it
+        commands = text.splitlines()
+        reasons = [line for line in result.stderr.splitlines() if line and not line.startswith("Command failed")]
+        number = result.stderr.rpartition("Command failed -:")[2].strip()
+        command = commands[int(number) - 1] if number.isdigit() and 0 < int(number) <= len(commands) else commands[0]
+        raise RunError(f"{program} failed: {'; '.join(reasons) or 'no reason given'} (in: {command})")
 
 
 #: `create` and `remove` above make and remove the namespaces of every engine.

@@ -20,16 +20,14 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from railyard.base.errors import RunError
-from railyard.placements.topology.base import Topology
-from railyard.placements.topology.faults import Faults
 from railyard.torus.engines import netns
+from railyard.torus.engines.base import replace_file
 from railyard.torus.native.programs import ROUTER
 from railyard.torus.plan import router_description
 from railyard.torus.plan.parts import Parts, divide
-from railyard.torus.plan.plan import HEAD, Shape
+from railyard.torus.plan.plan import HEAD, TorusPlan
 
 TUN = Path("/dev/net/tun")
 CHANGE_S = 5.0  # seconds in which a router must work by a new description
@@ -58,23 +56,14 @@ def missing() -> str:
     return ""
 
 
-def start(
-    name: str,
-    topology: Topology,
-    shape: Shape,
-    *,
-    faults: Faults,
-    folder: Path,
-    parts: Parts | None = None,
-    sockets: Mapping[int, int] = MappingProxyType({}),
-) -> None:
+def start(name: str, plan: TorusPlan, folder: Path, *, parts: Parts | None, sockets: Mapping[int, int]) -> None:
     """Start the router of a torus whose namespaces exist, and wait until all NICs exist.
 
-    `sockets` are descriptors of connections to the routers of other machines, by the machines' numbers.
-    Raises RunError with the router's own message if it ends before.
+    `folder` is that of the torus. `sockets` are descriptors of connections to the routers of other machines, by the
+    machines' numbers. Raises RunError with the router's own message if it ends before.
     """
     description = folder / "router"
-    _write(description, _description(name, topology, shape, faults=faults, generation=1, parts=parts))
+    replace_file(description, _description(name, plan, generation=1, parts=parts))
     peers = [f"{machine.name}={sockets.get(n, '')}" for n, machine in enumerate(parts.machines if parts else ())]
     with (folder / "router.log").open("w", encoding="utf-8") as log:
         process = subprocess.Popen(
@@ -93,10 +82,8 @@ def start(
             raise RunError(reason(folder) or "railyard-router ended before its NICs existed")
 
 
-def change(
-    name: str, topology: Topology, shape: Shape, *, faults: Faults, folder: Path, parts: Parts | None = None
-) -> None:
-    """Make a running router apply other faults, and wait until it does.
+def change(name: str, plan: TorusPlan, folder: Path, *, parts: Parts | None) -> None:
+    """Make a running router apply the faults of another plan, and wait until it does.
 
     Raises RunError if the router does not run, ends, or has not applied the faults after `CHANGE_S`.
     """
@@ -104,8 +91,7 @@ def change(
     if running is None:
         raise RunError(f"the router of torus {name} does not run; run: railyard torus down {name}")
     generation = running.generation + 1
-    text = _description(name, topology, shape, faults=faults, generation=generation, parts=parts)
-    _write(folder / "router", text)
+    replace_file(folder / "router", _description(name, plan, generation=generation, parts=parts))
     os.kill(running.process, signal.SIGHUP)
     deadline = time.monotonic() + CHANGE_S
     while (running := state(name, folder)) is not None and running.generation != generation:
@@ -145,25 +131,17 @@ def wait(name: str, folder: Path) -> None:
             os.close(descriptor)
 
 
-def _description(
-    name: str, topology: Topology, shape: Shape, *, faults: Faults, generation: int, parts: Parts | None
-) -> str:
+def _description(name: str, plan: TorusPlan, *, generation: int, parts: Parts | None) -> str:
     """Return the text of a torus's description for the router."""
-    return router_description.description(
-        topology,
-        shape,
-        faults,
-        namespace_prefix=f"{netns.NETNS}/{netns.full_name(name, '')}",
+    lines = router_description.lines(
+        plan.topology,
+        plan.shape,
+        plan.faults,
+        path=f"{netns.NETNS}/{netns.full_name(name, '')}",
         generation=generation,
-        machine_of=divide(topology, len(parts.machines)) if parts else None,
+        machine_of=divide(plan.topology, len(parts.machines)) if parts else {},
     )
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace a file atomically."""
-    temporary = path.with_name(f".{path.name}")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.rename(path)
+    return "\n".join([*lines, ""])
 
 
 def reason(folder: Path) -> str:

@@ -8,6 +8,7 @@ latency, packing, and every option that does not change the traffic.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -115,20 +116,16 @@ def _rowcol(options: Mapping[str, str], topology: Topology, nodes: Ints) -> Iter
     if len(np.unique(nodes)) != len(nodes) or np.prod(box) != len(nodes):
         raise InputError("model", "rowcol", problem=f"{len(nodes)} ranks", valid="one rank on each node of a block")
     ordered = nodes[np.lexsort(cells.T[::-1])]
-    for name in _words(options, "collectives"):
-        for split in _words(options, "splits"):
-            for size in map(int, _words(options, "sizes")):
-                if name in patterns() and patterns()[name].in_groups:
-                    yield _collective(name, split, size, box=box, topology=topology, nodes=ordered)
-
-
-def _collective(name: str, split: str, size: int, *, box: Grid, topology: Topology, nodes: Ints) -> Series:
-    """Return the time of one collective in all groups of a split at once; `split` are dimensions, or `all`."""
-    within = "XYZ" if split == "all" else split
-    loads = _loads(topology, nodes, make(name, box, size_bytes=(float(size),), within=within))
-    ranks = int(np.prod([box["XYZ".index(letter)] for letter in within]))
-    labels: dict[str, str | int] = {"collective": name, "split": split, "ranks": ranks, "size_bytes": size}
-    return _series("slowest_us", 1e6 * _slowest_s(loads), labels)
+    lists = [
+        _given(options, name, "a list separated by commas").split(",") for name in ("collectives", "splits", "sizes")
+    ]
+    for name, split, size in itertools.product(*lists):
+        if name in patterns() and patterns()[name].in_groups:
+            within = "XYZ" if split == "all" else split  # all groups of these dimensions at once
+            loads = _loads(topology, ordered, make(name, box, size_bytes=(float(size),), within=within))
+            ranks = int(np.prod([box["XYZ".index(letter)] for letter in within]))
+            labels: dict[str, str | int] = {"collective": name, "split": split, "ranks": ranks, "size_bytes": int(size)}
+            yield _series("slowest_us", 1e6 * _slowest_s(loads), labels)
 
 
 PROGRAMS: Mapping[str, Callable[[Mapping[str, str], Topology, Ints], Iterator[Series]]] = {
@@ -153,18 +150,16 @@ def _series(fom: str, value: float, labels: Mapping[str, str | int] | None = Non
     return {"fom": fom, "labels": dict(labels or {}), "samples": [value]}
 
 
-def _words(options: Mapping[str, str], name: str) -> list[str]:
-    """Return the items of an option that is a list; InputError without the option."""
+def _given(options: Mapping[str, str], name: str, valid: str) -> str:
+    """Return the text of an option; InputError, which names the `valid` texts, without it."""
     if name not in options:
-        raise InputError("model", f"--{name}", problem="missing", valid="a list separated by commas")
-    return options[name].split(",")
+        raise InputError("model", f"--{name}", problem="missing", valid=valid)
+    return options[name]
 
 
 def _extents(options: Mapping[str, str], name: str) -> Grid:
     """Return the numbers of an option such as `4x4x2`; InputError without the option or for another form."""
-    if name not in options:
-        raise InputError("model", f"--{name}", problem="missing", valid="AxB or AxBxC")
-    words = options[name].split("x")
+    words = _given(options, name, "AxB or AxBxC").split("x")
     if not all(word.isdecimal() for word in words):
         raise InputError("model", f"--{name}", options[name], "AxB or AxBxC")
     return tuple(map(int, words))

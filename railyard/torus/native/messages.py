@@ -12,7 +12,7 @@ import math
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,12 +78,14 @@ def each_simulated(
 
 
 def _run(topology: Topology, path: Path, messages: Sequence[Message]) -> Simulated:
+    """Run messages, which the router reads as lines; NIC k of a node is link 2 (node x rails + k)."""
+    lines = (
+        f"0 {2 * (message.source * topology.rails + message.rails[0])} "
+        f"{addresses.node_address(topology, topology.nodes[message.target], message.rails[1])} {message.size_bytes}\n"
+        for message in messages
+    )
     done = subprocess.run(
-        [str(ROUTER), "--simulate", str(path)],
-        input="".join(_lines(topology, messages)),
-        capture_output=True,
-        text=True,
-        check=False,
+        [str(ROUTER), "--simulate", str(path)], input="".join(lines), capture_output=True, text=True, check=False
     )
     if done.returncode:
         raise RunError(f"{ROUTER.name} --simulate: {done.stderr.strip()}")
@@ -119,18 +121,21 @@ def exchanges_s(
     (index into `topology.nodes`).
     """
     share = _share(sent)
-    runs = each_simulated(topology, [list(_of_ranks(nodes, sent, share, nics)) for nodes in placements])
+    runs = each_simulated(topology, [of_ranks(nodes, sent, share, nics) for nodes in placements])
     return [max(run.arrivals_s, default=0.0) * SHAPE.rate_scale / share for run in runs]
 
 
-def _of_ranks(nodes: Ints, sent: Traffic, share: float, nics: RankNics | None) -> Iterator[Message]:
+def of_ranks(nodes: Ints, sent: Traffic, share: float = 1.0, nics: RankNics | None = None) -> list[Message]:
+    """Return what ranks send to other nodes, rank k from node `nodes[k]`; each message has a share of its bytes."""
     first = RankNics(policy="nic-0", assigned=((0,),) * int(np.bincount(nodes).max(initial=1)))
     parts = rails.messages(nodes, sent, nics or first)
     sizes = np.ceil(share * parts.size_bytes).astype(np.int64)
     columns = (parts.source, parts.target, sizes, parts.out_rail, parts.in_rail)
-    for source, target, size, out, into in zip(*(column.tolist() for column in columns), strict=True):
-        if size:
-            yield Message(source=source, target=target, size_bytes=size, rails=(out, into))
+    return [
+        Message(source=source, target=target, size_bytes=size, rails=(out, into))
+        for source, target, size, out, into in zip(*(column.tolist() for column in columns), strict=True)
+        if size
+    ]
 
 
 def estimated_s(topology: Topology, draws: int, sent: Traffic) -> float:
@@ -144,11 +149,3 @@ def estimated_s(topology: Topology, draws: int, sent: Traffic) -> float:
 
 def _share(sent: Traffic) -> float:
     return min(1.0, max(EXCHANGE_BYTES, MESSAGE_BYTES * len(sent.source)) / max(sent.total_bytes, 1.0))
-
-
-def _lines(topology: Topology, messages: Sequence[Message]) -> Iterator[str]:
-    """Yield the messages as the router reads them; NIC k of a node is link 2 (node x rails + k)."""
-    for message in messages:
-        nic = 2 * (message.source * topology.rails + message.rails[0])
-        address = addresses.node_address(topology, topology.nodes[message.target], message.rails[1])
-        yield f"0 {nic} {address} {message.size_bytes}\n"

@@ -19,6 +19,8 @@ from railyard.placements.topology.parts import ALL_BITS
 
 EVERY_RAIL = "10.0.0.0/8"
 MANAGEMENT = ipaddress.IPv4Network("172.16.0.0/16")
+#: The management address of the head, the host on which launchers start.
+HEAD_ADDRESS = str(MANAGEMENT[1])
 _FIRST = int(ipaddress.IPv4Address(EVERY_RAIL.split("/")[0]))
 
 
@@ -46,11 +48,6 @@ def _address(topology: Topology, rail: int, offset: int) -> str:
 def management_address(index: int) -> str:
     """Return the management address of the index-th node in the topology's order."""
     return str(MANAGEMENT[index + 2])
-
-
-def head_address() -> str:
-    """Return the management address of the head, the host on which launchers start."""
-    return str(MANAGEMENT[1])
 
 
 def table(topology: Topology, router: Router, detours: Detours) -> Mapping[str, Link]:

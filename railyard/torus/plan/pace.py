@@ -23,14 +23,18 @@ _AMOUNT = r"(\d+(?:\.\d+)?) *"
 _PACE = re.compile(f"{_AMOUNT}({'|'.join(BYTES)}) */ *{_AMOUNT}({'|'.join(SECONDS)})")
 
 
-def scale(topology: Topology, text: str) -> float | None:
-    """Return the rate scale at which a NIC sends an amount in a time; `text` is BYTES/TIME, such as `8MB/100ms`.
+def scale(topology: Topology, text: str) -> float:
+    """Return the rate scale of a text: a number, or BYTES/TIME, such as `8MB/100ms`, which a NIC sends in that time.
 
-    Returns None for text of another form. Raises InputError for an amount or a time of 0.
+    Raises InputError for text of another form, and for an amount or a time of 0.
     """
     match = _PACE.fullmatch(text)
     if match is None:
-        return None
+        try:
+            return float(text)
+        except ValueError:
+            valid = f"a number, such as 0.000125, BYTES/TIME, such as {EXAMPLE}, or auto"
+            raise InputError("--rate-scale", "", text, valid) from None
     size, time_s = float(match[1]) * BYTES[match[2]], float(match[3]) * SECONDS[match[4]]
     if not size or not time_s:
         raise InputError("--rate-scale", "", text, f"an amount and a time above 0, such as {EXAMPLE}")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,7 +72,22 @@ def divide(topology: Topology, count: int) -> dict[str, int]:
     """Return the number of the machine of every node and router, by name."""
     nodes = Counter(node.coordinate for node in topology.nodes)
     links = Counter((link.source.coordinate, link.target.coordinate) for link in topology.links())
-    return _complete(topology, _blocks(nodes, links, list(nodes), range(count)))
+    machines = _blocks(nodes, links, list(nodes), range(count))
+    machine_of = {node.name: machines[node.coordinate] for node in topology.nodes}
+    waiting: list[Router] = []
+    for router in topology.routers:
+        if router.level == 0 and router.coordinate in machines:
+            machine_of[topology.router_name(router)] = machines[router.coordinate]
+        else:
+            waiting.append(router)
+    used = Counter[int]()
+    for router in waiting:
+        targets = (topology.router_name(link.target) for link in topology.links_from(router))
+        votes = Counter(machine_of[target] for target in targets if target in machine_of)
+        best = min(votes, key=lambda machine: (-votes[machine], used[machine], machine), default=0)
+        machine_of[topology.router_name(router)] = best
+        used[best] += 1
+    return machine_of
 
 
 def _blocks(
@@ -84,7 +99,7 @@ def _blocks(
     """Return the machine of each of these coordinates with nodes."""
     if len(machines) == 1:
         return dict.fromkeys(coordinates, machines[0])
-    orders = [sorted(coordinates, key=_by_dimension(first)) for first in range(len(coordinates[0]))]
+    orders = (sorted(coordinates, key=lambda at: (at[first], at)) for first in range(len(coordinates[0])))
     halves = [_half(nodes, order, len(machines)) for order in orders]
     of_all = frozenset(coordinates)
 
@@ -106,34 +121,10 @@ def _half(nodes: Mapping[Coordinate, int], order: Sequence[Coordinate], count: i
     return frozenset(half)
 
 
-def _by_dimension(first: int) -> Callable[[tuple[int, ...]], tuple[int, tuple[int, ...]]]:
-    """Return a key that orders coordinates by one dimension, and then by all."""
-    return lambda at: (at[first], at)
-
-
 def cut(topology: Topology, machine_of: Mapping[str, int]) -> list[str]:
     """Return the names of the directed links that lead from one machine to another."""
     name = topology.router_name
     return [link.name for link in topology.links() if machine_of[name(link.source)] != machine_of[name(link.target)]]
-
-
-def _complete(topology: Topology, machines: Mapping[tuple[int, ...], int]) -> dict[str, int]:
-    """Return the machine of every node and router for those of the coordinates with nodes."""
-    machine_of = {node.name: machines[node.coordinate] for node in topology.nodes}
-    waiting: list[Router] = []
-    for router in topology.routers:
-        if router.level == 0 and router.coordinate in machines:
-            machine_of[topology.router_name(router)] = machines[router.coordinate]
-        else:
-            waiting.append(router)
-    used = Counter[int]()
-    for router in waiting:
-        targets = (topology.router_name(link.target) for link in topology.links_from(router))
-        votes = Counter(machine_of[target] for target in targets if target in machine_of)
-        best = min(votes, key=lambda machine: (-votes[machine], used[machine], machine), default=0)
-        machine_of[topology.router_name(router)] = best
-        used[best] += 1
-    return machine_of
 
 
 def own_plan(plan: TorusPlan, parts: Parts) -> TorusPlan:
@@ -144,7 +135,7 @@ def own_plan(plan: TorusPlan, parts: Parts) -> TorusPlan:
     namespaces = [namespace for namespace in plan.namespaces if namespace.name in own]
     head = namespaces[0]
     if parts.own != parts.head:  # its bridge is a switch between nodes, without an address of its own
-        absent.add(f"addr add {addresses.head_address()}/")
+        absent.add(f"addr add {addresses.HEAD_ADDRESS}/")
     mac = f"{HEAD_MAC[:-2]}{(parts.own - parts.head) % len(parts.machines):02x}"
     lines = tuple(
         line.replace(HEAD_MAC, mac) for line in head.ip if not any(line.startswith(words) for words in absent)

@@ -124,11 +124,6 @@ class Shaper:
     delay_us: float | None = None
     delay_packets: int = 0
 
-    @property
-    def kernel_rate_bit_s(self) -> int:
-        """Return the rate as the kernel reports it: rounded down to whole bytes per second."""
-        return self.rate_bit_s // 8 * 8
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Namespace:
@@ -185,7 +180,10 @@ def make(topology: Topology, shape: Shape, faults: Faults = HEALTHY) -> TorusPla
     check_size(topology)
     if shape.network == "kernel":
         topology.check_static("--network kernel")
-    _check_rates(topology, shape)
+    scales = rate_scales(topology, shape)
+    if not scales[0] <= shape.rate_scale <= scales[1]:
+        valid = f"a number from {scales[0]:.2g} to {scales[1]:.2g}, so that every link can be shaped"
+        raise InputError("--rate-scale", "", shape.rate_scale, valid)
     dead = [topology.links_by_name[name] for name in faults.down]
     detours_by_rail = [topology.detours(dead, rail) for rail in range(topology.rails)]
     return TorusPlan(
@@ -224,14 +222,6 @@ def rate_scales(topology: Topology, shape: Shape) -> tuple[float, float]:
     return shape.lowest_rate_bit_s / (min(rates) * 8e9), 100e9 / (max(rates) * 8e9)
 
 
-def _check_rates(topology: Topology, shape: Shape) -> None:
-    """Raise InputError for a rate scale outside `rate_scales`."""
-    scales = rate_scales(topology, shape)
-    if not scales[0] <= shape.rate_scale <= scales[1]:
-        valid = f"a number from {scales[0]:.2g} to {scales[1]:.2g}, so that every link can be shaped"
-        raise InputError("--rate-scale", "", shape.rate_scale, valid)
-
-
 def _mac(topology: Topology, router: Router, port: int, *, far: bool = False) -> str:
     """Return the MAC address of a port: 02, end, the router's number in 3 bytes, port.
 
@@ -257,21 +247,11 @@ def _cables(topology: Topology, shape: Shape) -> Iterator[Cable]:
             mtu_bytes=1500,
         )
         for rail in range(topology.rails if wired else 0):
-            yield _host_cable(topology, shape, node, rail)
-
-
-def _host_cable(topology: Topology, shape: Shape, node: Node, rail: int) -> Cable:
-    """Return the cable between a node's NIC on a rail and its router."""
-    router, port = Router(coordinate=node.coordinate, rail=rail), NIC_PORT + node.slot
-    return Cable(
-        ends=(
-            CableEnd(
-                namespace=topology.router_name(router), interface=f"h{node.slot}", mac=_mac(topology, router, port)
-            ),
-            CableEnd(namespace=node.name, interface=f"nic{rail}", mac=_mac(topology, router, port, far=True)),
-        ),
-        mtu_bytes=shape.mtu_bytes,
-    )
+            router = Router(coordinate=node.coordinate, rail=rail)
+            macs = [_mac(topology, router, NIC_PORT + node.slot, far=far) for far in (False, True)]
+            nic = CableEnd(namespace=node.name, interface=f"nic{rail}", mac=macs[1])
+            port = CableEnd(namespace=topology.router_name(router), interface=f"h{node.slot}", mac=macs[0])
+            yield Cable(ends=(port, nic), mtu_bytes=shape.mtu_bytes)
 
 
 def _management_mac(index: int, end: int) -> str:
@@ -281,22 +261,9 @@ def _management_mac(index: int, end: int) -> str:
 
 def _near(topology: Topology, link: Link) -> CableEnd:
     """Return the interface through which packets on a directed link leave its source."""
-    return CableEnd(
-        namespace=topology.router_name(link.source),
-        interface=link.port,
-        mac=_mac(topology, link.source, _index(topology, link)),
-    )
-
-
-def _index(topology: Topology, link: Link) -> int:
-    """Return the index of a link's port among the ports of its source."""
     ports = [other.port for other in topology.links_from(link.source)]
-    return ports.index(link.port)
-
-
-def _gateway(port_index: int) -> str:
-    """Return the link-local address by which a router's routes name the neighbour at a port."""
-    return f"169.254.0.{port_index + 1}"
+    mac = _mac(topology, link.source, ports.index(link.port))
+    return CableEnd(namespace=topology.router_name(link.source), interface=link.port, mac=mac)
 
 
 def _shaper(interface: str, rate_gbyte_s: float, shape: Shape, hop_latency_us: float | None = None) -> Shaper:
@@ -320,8 +287,12 @@ def _router(
 ) -> Namespace:
     """Return the namespace of a router: routes, neighbours and shapers of all its ports."""
     links = list(topology.links_from(router))
+    gateways = {link.port: f"169.254.0.{index}" for index, link in enumerate(links, start=1)}
     router_address = addresses.router_address(topology, router)
-    ports = {link.port: _port_lines(topology, index, link) for index, link in enumerate(links)}
+    ports: dict[str, tuple[str, ...]] = {}
+    for link in links:
+        neighbour = f"{gateways[link.port]} lladdr {_near(topology, topology.reverse(link)).mac}"
+        ports[link.port] = f"link set {link.port} up", f"neigh replace {neighbour} dev {link.port} nud permanent"
     table: list[Route] = []
     shapers = []
     hop_us = topology.hop_latency_us
@@ -337,7 +308,6 @@ def _router(
         shapers.append(_shaper(f"h{slot}", topology.host_rate_gbyte_s, shape, hop_us))
     for link in links:
         shapers.append(_shaper(link.port, faults.rate_gbyte_s(topology, link), shape, hop_us))
-    gateways = {link.port: _gateway(index) for index, link in enumerate(links)}
     table += [
         Route(prefix=prefix, interface=link.port, gateway=gateways[link.port], source=router_address)
         for prefix, link in addresses.table(topology, router, dead_link_detours).items()
@@ -367,20 +337,13 @@ def _routes_to_other_rails(topology: Topology, node: Node, rail: int, route: Rou
     ]
 
 
-def _port_lines(topology: Topology, index: int, link: Link) -> tuple[str, ...]:
-    """Return the lines that bring up a router's port and name the neighbour at its other end."""
-    peer = _near(topology, topology.reverse(link)).mac
-    neighbour = f"neigh replace {_gateway(index)} lladdr {peer} dev {link.port} nud permanent"
-    return f"link set {link.port} up", neighbour
-
-
 def _node(topology: Topology, shape: Shape, faults: Faults, *, index: int, node: Node) -> Namespace:
     """Return the namespace of the index-th node: management interface, NICs, their routes, rules and shapers."""
     ip = [
         "link set lo up",
         f"addr add {addresses.management_address(index)}/16 dev mgmt0",
         "link set mgmt0 up",
-        _management_neighbour(addresses.head_address(), HEAD_MAC),
+        _management_neighbour(addresses.HEAD_ADDRESS, HEAD_MAC),
     ]
     table, tables_of_rails, rules, shapers = list[Route](), list[Route](), list[str](), list[Shaper]()
     for rail in range(topology.rails):
@@ -413,26 +376,18 @@ def _node(topology: Topology, shape: Shape, faults: Faults, *, index: int, node:
             f"rule add from {address}/32 lookup {number} pref {number}",
         ]
         rules += _routes_to_other_rails(topology, node, rail, route)
+    # The bytes of one socket in the queue of its NIC: more would delay the messages of the node's other sockets.
+    millisecond_bytes = shape.rate_bit_s(topology.host_rate_gbyte_s) // 8000
+    send_queue_bytes = max(4 * shape.mtu_bytes, millisecond_bytes)
+    if shape.network == "router":  # it reads ahead and serves destinations in turn, so a socket may queue messages
+        send_queue_bytes = ROUTER_SEND_QUEUE_BYTES
     return Namespace(
         name=node.name,
         ip=(*ip, *(rules if topology.rails > 1 else ())),
         routes=(*table, *(tables_of_rails if topology.rails > 1 else ())),
         shapers=tuple(shapers),
-        sysctls=(*NODE_SYSCTLS, _send_queue(topology, shape)),
+        sysctls=(*NODE_SYSCTLS, ("net/ipv4/tcp_limit_output_bytes", str(send_queue_bytes))),
     )
-
-
-def _send_queue(topology: Topology, shape: Shape) -> tuple[str, str]:
-    """Return the kernel setting that limits the bytes of one socket in the queue of its NIC.
-
-    The limit is four packets, or a millisecond of the host link if that is more. More bytes would delay the messages of
-    the node's other sockets. The user-space router reads ahead and serves destinations in turn, so there a socket may
-    queue whole messages.
-    """
-    if shape.network == "router":
-        return "net/ipv4/tcp_limit_output_bytes", str(ROUTER_SEND_QUEUE_BYTES)
-    millisecond = shape.rate_bit_s(topology.host_rate_gbyte_s) // 8000
-    return "net/ipv4/tcp_limit_output_bytes", str(max(4 * shape.mtu_bytes, millisecond))
 
 
 def _head(topology: Topology) -> Namespace:
@@ -441,7 +396,7 @@ def _head(topology: Topology) -> Namespace:
     bridge = "type bridge forward_delay 0 mcast_snooping 0"
     ip = [f"link add mgmt0 address {HEAD_MAC} {bridge}", "link set lo up"]
     ip += [f"link set m{index} master mgmt0 up" for index in numbers]
-    ip += [f"addr add {addresses.head_address()}/16 dev mgmt0", "link set mgmt0 up"]
+    ip += [f"addr add {addresses.HEAD_ADDRESS}/16 dev mgmt0", "link set mgmt0 up"]
     ip += [_management_neighbour(addresses.management_address(index), _management_mac(index, 1)) for index in numbers]
     return Namespace(name=HEAD, ip=tuple(ip), sysctls=COMMON_SYSCTLS)
 
@@ -460,7 +415,7 @@ def _hosts(topology: Topology) -> Iterator[tuple[str, str]]:
 
     NAME is a node's NIC on rail 0, NAME.nic1 that on rail 1, and NAME.mgmt its interface on the management network.
     """
-    yield HEAD, addresses.head_address()
+    yield HEAD, addresses.HEAD_ADDRESS
     for index, node in enumerate(topology.nodes):
         yield node.name, addresses.node_address(topology, node, 0)
         for rail in range(1, topology.rails):

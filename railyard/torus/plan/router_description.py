@@ -41,24 +41,6 @@ class RouterLink:
     down: bool = False
 
 
-def description(
-    topology: Topology,
-    shape: Shape,
-    faults: Faults,
-    *,
-    namespace_prefix: str,
-    generation: int = 1,
-    machine_of: Mapping[str, int] | None = None,
-) -> str:
-    """Return the description of a torus; the namespace of a node is at the path `namespace_prefix` + its name.
-
-    `generation` numbers the descriptions of one router process, which reports the one that it works by. `machine_of`
-    has the number of the machine of each node and router, where there are several.
-    """
-    text = lines(topology, shape, faults, path=namespace_prefix, generation=generation, machine_of=machine_of or {})
-    return "\n".join([*text, ""])
-
-
 def lines(
     topology: Topology,
     shape: Shape,
@@ -68,7 +50,11 @@ def lines(
     generation: int = 1,
     machine_of: Mapping[str, int] = MappingProxyType({}),
 ) -> Iterator[str]:
-    """Yield the lines of a description; `path` is the prefix of the nodes' namespaces."""
+    """Yield the lines of the description of a torus; the namespace of a node is at `path` + its name.
+
+    `generation` numbers the descriptions of one router process, which reports the one that it works by. `machine_of`
+    has the number of the machine of each node and router, where there are several.
+    """
     cell = shape.mtu_bytes + ETHERNET_BYTES
     yield f"railyard-router {FORMAT} {generation}"
     yield f"cell {cell}"
@@ -105,20 +91,15 @@ def lines(
         )
     if topology.rings and topology.fair and topology.routes.order != RESTORED:
         yield "fair"
-    if topology.routes.choose != FIXED:
-        yield _choose(topology, shape)
+    routes = topology.routes
+    if routes.choose != FIXED:
+        parts = len({topology.part(router) for router in topology.routers}) if routes.rule.by_part else 0
+        gap_ns = routes.gap_us * 1e3 / shape.rate_scale
+        yield f"choose {routes.choose} {routes.seed} {parts} {routes.order == RESTORED:d} {gap_ns:.0f} 1"
     for name, prefix, port_name in _routes(topology, faults):
         yield f"route {hosts[name]} {prefix} {numbers[name, port_name]}"
-    if topology.routes.choose != FIXED:
+    if routes.choose != FIXED:
         yield from _ways(topology, faults, hosts, numbers)
-
-
-def _choose(topology: Topology, shape: Shape) -> str:
-    """Return the line with the rule by which routes are chosen."""
-    routes = topology.routes
-    parts = len({topology.part(router) for router in topology.routers}) if routes.rule.by_part else 0
-    gap_ns = routes.gap_us * 1e3 / shape.rate_scale
-    return f"choose {routes.choose} {routes.seed} {parts} {routes.order == RESTORED:d} {gap_ns:.0f} 1"
 
 
 def _ways(

@@ -96,14 +96,19 @@ def sim(
         limits=SimulationLimits(time_s=time_s, memory_gib=memory_gib),
     )
     if keep is not None:
-        _write(launch, keep)
+        keep.mkdir(parents=True, exist_ok=True)
+        smpi.write(launch, keep)
+        words = shlex.join(smpi.command(launch, str(keep / "hosts")))
+        click.echo(f"RAILYARD_NETWORK={shlex.quote(str(keep / 'network'))} {words}")
         return
     from rich.console import Console
 
     with Console(stderr=True).status(f"simulating {len(launch.ranks)} ranks on {network.name}"):
         result = smpi.run(launch)
     if link_bytes is not None:
-        link_bytes.write_text(json.dumps(_links(network, result.link_bytes), indent=1) + "\n")
+        counted = [{"link": name, "bytes": size} for name, size in result.link_bytes.items()]
+        document = {"format": "railyard-link-bytes/1", "topology": network.name, "links": counted}
+        link_bytes.write_text(json.dumps(document, indent=1) + "\n")
     if path := os.environ.get("RAILYARD_EVIDENCE"):
         Path(path).write_text(json.dumps(evidence(launch, result)) + "\n")
     sys.exit(result.status)
@@ -143,22 +148,3 @@ def _ranks(topology: Topology, hostfile: Path | None, ranks: int | None) -> list
     if ranks is not None and ranks > len(nodes):
         raise InputError("--ranks", "", ranks, f"at most {len(nodes)}, the nodes of {topology.name}")
     return [Nic(node=node) for node in nodes[:ranks]]
-
-
-def _write(launch: SimulatedLaunch, folder: Path) -> None:
-    """Write the files of a launch to a folder, and print the command of smpirun."""
-    folder.mkdir(parents=True, exist_ok=True)
-    smpi.write(launch, folder)
-    click.echo(
-        f"RAILYARD_NETWORK={shlex.quote(str(folder / 'network'))} "
-        + shlex.join(smpi.command(launch, str(folder / "hosts")))
-    )
-
-
-def _links(topology: Topology, counted: Mapping[str, int]) -> Mapping[str, Any]:
-    """Return the document of --link-bytes (docs/formats.md)."""
-    return {
-        "format": "railyard-link-bytes/1",
-        "topology": topology.name,
-        "links": [{"link": name, "bytes": size} for name, size in counted.items()],
-    }

@@ -29,7 +29,7 @@ Leaves out the nodes of ranks (they are in a host file), and time.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from railyard.placements.topology.base import Coordinate, Destination, Detours, Link, Node, Router, Topology
@@ -65,7 +65,8 @@ class _Links:
     def out(self, node: Node, rail: int) -> int:
         """Return the number of a node's link to its router; its latency includes the sender's and the router's."""
         rate = self.faults.injection_gbyte_s(self.topology, node) * self.calibration.payload_share
-        return self.number(f"out {nic_name(node, rail)}", rate, self._end_us() + self._hop_us())
+        hop_us = self.calibration.hop_us(self.topology)
+        return self.number(f"out {nic_name(node, rail)}", rate, self._end_us() + hop_us)
 
     def into(self, node: Node, rail: int) -> int:
         """Return the number of the link from a router to a node; its latency is the receiver's."""
@@ -87,13 +88,9 @@ class _Links:
         """Return the number of a node's memory, at half its bandwidth because a copy reads and writes."""
         return self.number(f"memory {node.name}", self.calibration.memory_gbyte_s / 2, 0.0)
 
-    def _hop_us(self) -> float:
-        """Return the latency of a router."""
-        return self.calibration.hop_us(self.topology)
-
     def _end_us(self) -> float:
         """Return the latency of a message's sender or receiver, without that of its first router."""
-        return max(0.0, (self.calibration.endpoint_latency_us - self._hop_us()) / 2)
+        return max(0.0, (self.calibration.endpoint_latency_us - self.calibration.hop_us(self.topology)) / 2)
 
 
 def nic_name(node: Node, rail: int) -> str:
@@ -114,7 +111,10 @@ def render(topology: Topology, nodes: Sequence[Node], faults: Faults, calibratio
     routes = list(_routes(links, points, addresses))
     point_of = {router: number for number, router in enumerate(points)}
     address_of = {address: number for number, address in enumerate(addresses)}
-    node_lines = [_node(links, node) for node in nodes]
+    node_lines = []
+    for node in nodes:
+        doors = (f"{links.into(node, rail)} {links.shared(node, rail, 'in')}" for rail in rails)
+        node_lines.append(f"node {links.memory(node)} {' '.join(doors)}")
     hosts = [
         f"host {number} {rail} {point_of[Router(coordinate=node.coordinate, rail=rail)]} "
         f"{address_of[destination(topology, node, rail)]} "
@@ -132,12 +132,6 @@ def render(topology: Topology, nodes: Sequence[Node], faults: Faults, calibratio
 def destination(topology: Topology, node: Node, rail: int) -> Destination:
     """Return the destination of a route to a node's NIC, which NICs may share."""
     return topology.destination(node.coordinate, node.slot, rail)
-
-
-def _node(links: _Links, node: Node) -> str:
-    """Return the line of a node: its memory, and on each rail its incoming link and its share of the router."""
-    doors = (f"{links.into(node, rail)} {links.shared(node, rail, 'in')}" for rail in range(links.topology.rails))
-    return f"node {links.memory(node)} {' '.join(doors)}"
 
 
 def _routes(links: _Links, points: Sequence[Router], addresses: Sequence[Destination]) -> Iterator[str]:
@@ -165,24 +159,14 @@ class _RouteTexts:
         corners = topology.waypoints(start.coordinate, end.coordinate)
         if self.exceptions or len(corners) == 1:
             return self._text(topology.walk(start, end, self.exceptions))
-        starts = (start.coordinate, *corners)
-        return "".join(
-            self._leg(Router(coordinate=first, rail=start.rail), second) for first, second in itertools.pairwise(starts)
-        )
-
-    def _leg(self, start: Router, end: Coordinate) -> str:
-        """Return the numbers of the links between two corners of a route."""
-        if (start, end) not in self.legs:
-            links = self.links.topology.walk(start, Destination(coordinate=end))
-            self.legs[start, end] = self._text(links)
-        return self.legs[start, end]
+        text = ""
+        for first, second in itertools.pairwise((start.coordinate, *corners)):
+            corner = Router(coordinate=first, rail=start.rail)
+            if (corner, second) not in self.legs:
+                self.legs[corner, second] = self._text(topology.walk(corner, Destination(coordinate=second)))
+            text += self.legs[corner, second]
+        return text
 
     def _text(self, links: Iterator[Link]) -> str:
         """Return the numbers of links, each after a space."""
         return "".join(f" {self.links.between(link)}" for link in links)
-
-
-def link_bytes(text: str) -> Mapping[str, int]:
-    """Return link name -> payload bytes from the text that the plug-in wrote; links without traffic are left out."""
-    pairs = (line.split(" ", 1) for line in text.splitlines())
-    return {name: int(size) for size, name in pairs}

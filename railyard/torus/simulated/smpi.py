@@ -45,6 +45,10 @@ FRAME = re.compile(r"^Execution failed with code|^\S+ --cfg=|^\s+->\s|^Aborted|^
 COLLECTIVES = ("allgather", "allreduce", "alltoall", "barrier", "bcast", "gather", "reduce", "scatter")
 #: Pairs of routers. SimGrid reads a description with so many routes in about ten seconds.
 MOST_PAIRS = 4_000_000
+#: Seconds per message of a large collective, a rough value for one idle processor.
+MESSAGE_S = 500e-6
+#: Blocks in the buffers of a rank per rank of its group: to send, received, and in transit.
+BLOCKS = {"alltoall": 3.0, "allgather": 2.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +57,48 @@ class SimulationLimits:
 
     time_s: float = 600.0
     memory_gib: float = 4.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulationCost:
+    """An estimate of the peak memory in bytes, and the time on this machine in seconds, of a simulation.
+
+    All ranks are one process, so their buffers add up, and each message takes some time of this machine. Models: send
+    and receive buffers of every rank, copies of messages that wait for their receiver, the ranks' stacks, and the
+    number of messages times the time of one. Leaves out what the benchmark and SimGrid need otherwise (some ten MiB).
+    """
+
+    memory_bytes: float = 0.0
+    time_s: float = 0.0
+
+    def __add__(self, later: SimulationCost) -> SimulationCost:
+        """Return the cost of one simulation after another: the larger memory, the sum of the times."""
+        peak_bytes = max(self.memory_bytes, later.memory_bytes)
+        return SimulationCost(memory_bytes=peak_bytes, time_s=self.time_s + later.time_s)
+
+    def excess(self, limits: SimulationLimits) -> str:
+        """Return in words which limit is exceeded; an empty text if none is."""
+        gib = self.memory_bytes / 2**30
+        if gib > limits.memory_gib:
+            return f"it would take about {gib:.3g} GiB of memory, of {limits.memory_gib:g}"
+        if self.time_s > limits.time_s:
+            return f"it would take about {self.time_s:.0f} s of this machine's time, of {limits.time_s:g}"
+        return ""
+
+
+def collective_cost(name: str, groups: int, ranks: int, *, size_bytes: int, rounds: int) -> SimulationCost:
+    """Return the cost of a collective in `groups` groups of `ranks` ranks at once, `rounds` times.
+
+    `size_bytes` is the block for each pair (alltoall) or each rank's contribution (allgather). Other collectives pass
+    2 messages per rank in each of about log2(ranks) steps, and their buffers are small.
+    """
+    stacks_bytes = groups * ranks * STACK_KIB * 1024.0
+    if name not in BLOCKS:
+        messages = 2.0 * groups * ranks * ranks.bit_length()
+        return SimulationCost(memory_bytes=stacks_bytes, time_s=messages * rounds * MESSAGE_S)
+    pairs = float(groups * ranks * ranks)
+    memory_bytes = BLOCKS[name] * pairs * size_bytes + stacks_bytes
+    return SimulationCost(memory_bytes=memory_bytes, time_s=pairs * rounds * MESSAGE_S)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +119,10 @@ class SimulatedLaunch:
 
 @dataclass(frozen=True, kw_only=True)
 class SimulationResult:
-    """The result of a launch: the program's exit status, link name -> payload bytes, and the peak memory."""
+    """The result of a launch: the program's exit status, link name -> payload bytes, and the peak memory.
+
+    Links without traffic are left out.
+    """
 
     status: int
     link_bytes: Mapping[str, int]
@@ -111,7 +160,11 @@ def read_algorithms(text: str) -> dict[str, str]:
 
 def options(calibration: Calibration, algorithms: Mapping[str, str]) -> list[str]:
     """Return the options of smpirun; `algorithms` maps a collective to SMPI's algorithm for it."""
-    overhead = _overhead(calibration.mpi_latency_us * 1e-6 / 2)
+    # The time that a message of any size takes of its rank. SimGrid 3 crashes on a single number. SimGrid 4 does not
+    # apply a range of sizes from 0 to messages of 0 bytes.
+    overhead, major = f"{calibration.mpi_latency_us * 1e-6 / 2:.10g}", version().partition(".")[0]
+    if not (major.isdigit() and int(major) >= 4):
+        overhead = f"0:{overhead}:0"
     configured = {
         "network/model": "CM02",  # the description's latencies and rates; simgrid/platform.cpp divides a link equally
         "network/crosstraffic": "yes",  # acknowledgements take 5 % of a message's rate in the other direction
@@ -130,15 +183,6 @@ def options(calibration: Calibration, algorithms: Mapping[str, str]) -> list[str
     }
     settings = [f"--cfg={name}:{value}" for name, value in configured.items()]
     return ["-no-privatize", *settings, "--log=root.thres:critical"]
-
-
-def _overhead(seconds: float) -> str:
-    """Return the setting for the time that a message of any size takes of its rank.
-
-    SimGrid 3 crashes on a single number. SimGrid 4 does not apply a range of sizes from 0 to messages of 0 bytes.
-    """
-    major = version().partition(".")[0]
-    return f"{seconds:.10g}" if major.isdigit() and int(major) >= 4 else f"0:{seconds:.10g}:0"
 
 
 def command(launch: SimulatedLaunch, hostfile: str) -> list[str]:
@@ -163,32 +207,27 @@ def run(launch: SimulatedLaunch) -> SimulationResult:
     with tempfile.TemporaryDirectory(prefix="railyard-sim-") as name:
         folder = Path(name)
         write(launch, folder)
+        ranks_per_node = max(Counter(nic.node.name for nic in launch.ranks).values())
         environment = {
             **os.environ,
             "RAILYARD_NETWORK": str(folder / "network"),
             "RAILYARD_LINK_BYTES": str(folder / "bytes"),
-            "RAILYARD_CORE_GBYTE_S": f"{launch.calibration.packing_gbyte_s(_ranks_per_node(launch)):g}",
+            "RAILYARD_CORE_GBYTE_S": f"{launch.calibration.packing_gbyte_s(ranks_per_node):g}",
         }
         child = [*command(launch, str(folder / "hosts")), f"--cfg=smpi/tmpdir:{folder}"]
         with (folder / "errors").open("wb") as errors:
             status, memory_kib = _within_limits(child, environment, launch.limits, errors)
-        program_errors = _program_lines((folder / "errors").read_text(errors="replace"))
+        every_line = (folder / "errors").read_text(errors="replace").splitlines()
+        program_errors = [line for line in every_line if line.strip() and not FRAME.search(line)]
         if status in BROKEN_OFF:
             why = f"{program_errors[0]}; " if program_errors else ""
             limit = f"{launch.limits.memory_gib:g} GiB (--memory-limit)"
             raise RunError(f"sim: the program ended early: {why}status {status}; its memory is limited to {limit}")
         sys.stderr.write("".join(f"{line}\n" for line in program_errors))
         counted = folder / "bytes"
-        return SimulationResult(
-            status=status,
-            link_bytes=network.link_bytes(counted.read_text()) if counted.is_file() else {},
-            memory_mib=memory_kib / 1024,
-        )
-
-
-def _ranks_per_node(launch: SimulatedLaunch) -> int:
-    """Return the largest number of ranks on a node."""
-    return max(Counter(nic.node.name for nic in launch.ranks).values())
+        rows = (line.split(" ", 1) for line in counted.read_text().splitlines()) if counted.is_file() else ()
+        link_bytes = {name: int(size) for size, name in rows}
+        return SimulationResult(status=status, link_bytes=link_bytes, memory_mib=memory_kib / 1024)
 
 
 def write(launch: SimulatedLaunch, folder: Path) -> None:
@@ -220,11 +259,6 @@ def _built_by_smpicc(program: str) -> Path:
     if b"libsimgrid" not in Path(path).read_bytes():
         raise InputError("sim", "PROGRAM", path, "a program that smpicc built (build/benchmarks-simgrid/bin)")
     return Path(path).resolve()
-
-
-def _program_lines(text: str) -> list[str]:
-    """Return the program's own lines of a stderr, without those of smpirun and SimGrid's backtrace."""
-    return [line for line in text.splitlines() if line.strip() and not FRAME.search(line)]
 
 
 def _within_limits(

@@ -25,9 +25,8 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -84,7 +83,14 @@ def allocated(torus: str) -> bool:
 def prepare(torus: str, topology: Topology, run: Path) -> None:
     """Write the configuration of a cluster. Call it before the nodes are made, because containers mount the folder."""
     slurm_folder = folder(run)
-    _make_folders(slurm_folder, [node.name for node in topology.nodes])
+    own = [_own(slurm_folder, node.name) for node in topology.nodes]
+    for path in (slurm_folder, slurm_folder / "state", slurm_folder / "tmp", slurm_folder / "nodes", *own):
+        path.mkdir(parents=True, exist_ok=True)
+        path.chmod(0o755)  # which munged accepts, whatever the umask is
+    for path in own:
+        (path / "tmp").mkdir(exist_ok=True)
+    (slurm_folder / "fences").mkdir(exist_ok=True)
+    (slurm_folder / "fences").chmod(0o1777)  # ranks of every user write there
     for name, text in files(torus, topology, slurm_folder).items():
         (slurm_folder / name).write_text(text, encoding="utf-8")
     key = slurm_folder / "munge.key"
@@ -103,23 +109,29 @@ def mounts(run: Path, host: str) -> dict[Path, Path]:
 
 
 def start(
-    torus: str, topology: Topology, run: Path, *, progress: Callable[[int], None], containers: Containers | None = None
+    torus: str, nodes: Sequence[str], run: Path, *, progress: Callable[[int], None], containers: Containers | None
 ) -> None:
     """Start the cluster that `prepare` configured on a torus that is up, and wait until all nodes are usable.
 
-    `progress` is called with the number of usable nodes. Raises RunError with the message of the first daemon that
-    fails, the first node that is not usable in time, or the release of Slurm in the containers if it differs from this
-    machine's. What has been started stays, for the removal of the torus.
+    If nodes are namespaces, slurmd mounts the node's own folder first. `progress` is called with the number of usable
+    nodes. Raises RunError with the message of the first daemon that fails, the first node that is not usable in time,
+    or the release of Slurm in the containers if it differs from this machine's. What has been started stays, for the
+    removal of the torus.
     """
     slurm_folder = folder(run)
-    nodes = [node.name for node in topology.nodes]
     if containers:
         _check_release(torus, run, nodes[0], containers.image)
-    _start(torus, run, HEAD, _munged(slurm_folder))
+    files = {"key-file": "munge.key", "socket": "munge.socket", "pid-file": "munge.pid"}
+    files |= {"log-file": "munge.log", "seed-file": "munge.seed"}
+    _start(torus, run, HEAD, ["munged", *(f"--{option}={slurm_folder / name}" for option, name in files.items())])
     _start(torus, run, HEAD, ["slurmctld", "-c"])
-    slurmd = partial(_slurmd, slurm_folder, bind=containers is None)
+
+    def slurmd(node: str) -> None:
+        own = [str(_own(slurm_folder, node) / "tmp"), str(slurm_folder / "tmp")]
+        _start(torus, run, node, ["slurmd"] if containers else ["sh", "-c", START_SLURMD, *own])
+
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        list(pool.map(lambda node: _start(torus, run, node, slurmd(node)), nodes))
+        list(pool.map(slurmd, nodes))
     _wait(torus, run, len(nodes), progress)
 
 
@@ -139,60 +151,23 @@ def is_usable(state: str) -> bool:
     return state.rstrip(HARMLESS_FLAGS) in USABLE or state in SILENT_IN_USE
 
 
-def _make_folders(slurm_folder: Path, nodes: Sequence[str]) -> None:
-    """Make the folders of a cluster with modes that munged accepts, whatever the umask is.
-
-    Ranks of every user may write in `fences`.
-    """
-    for path in (
-        slurm_folder,
-        slurm_folder / "state",
-        slurm_folder / "tmp",
-        slurm_folder / "nodes",
-        *(_own(slurm_folder, n) for n in nodes),
-    ):
-        path.mkdir(parents=True, exist_ok=True)
-        path.chmod(0o755)
-    for node in nodes:
-        (_own(slurm_folder, node) / "tmp").mkdir(exist_ok=True)
-    (slurm_folder / "fences").mkdir(exist_ok=True)
-    (slurm_folder / "fences").chmod(0o1777)
-
-
 def _own(slurm_folder: Path, node: str) -> Path:
     """Return the folder of a node."""
     return slurm_folder / "nodes" / node
 
 
-def _munged(slurm_folder: Path) -> list[str]:
-    """Return the command that starts munged with all its files in the cluster's folder."""
-    files = {"key-file": "munge.key", "socket": "munge.socket", "pid-file": "munge.pid"}
-    files |= {"log-file": "munge.log", "seed-file": "munge.seed"}
-    return ["munged", *(f"--{option}={slurm_folder / name}" for option, name in files.items())]
-
-
-def _slurmd(slurm_folder: Path, node: str, *, bind: bool) -> list[str]:
-    """Return the command that starts slurmd on a node; with `bind` it mounts the node's own folder first."""
-    if not bind:
-        return ["slurmd"]
-    return ["sh", "-c", START_SLURMD, str(_own(slurm_folder, node) / "tmp"), str(slurm_folder / "tmp")]
-
-
 def _check_release(torus: str, run: Path, node: str, image: str) -> None:
-    """Raise RunError if the Slurm in a node's container is of another release than this machine's."""
-    head_release = _release(_run(torus, run, HEAD, ["slurmctld", "-V"]))
-    node_release = _release(_run(torus, run, node, ["slurmd", "-V"]))
-    if head_release != node_release:
+    """Raise RunError if the Slurm in a node's container is of another release than this machine's.
+
+    The release is `22.05` of `slurm-wlm 22.05.8`, as a daemon's -V prints it.
+    """
+    versions = (_run(torus, run, host, [daemon, "-V"]) for host, daemon in ((HEAD, "slurmctld"), (node, "slurmd")))
+    here, there = (match[1] if (match := RELEASE.match(version.stdout)) else "none" for version in versions)
+    if here != there:
         raise RunError(
-            f"Slurm must be of the same release on both sides; here {head_release or 'none'}, in the image {image} "
-            f"{node_release or 'none'}: use another --image (`make image` builds one with slurmd)"
+            f"Slurm must be of the same release on both sides; here {here}, in the image {image} {there}: "
+            "use another --image (`make image` builds one with slurmd)"
         )
-
-
-def _release(version: subprocess.CompletedProcess[str]) -> str:
-    """Return the release that a daemon's -V printed: `22.05` of `slurm-wlm 22.05.8`; empty without the program."""
-    match = RELEASE.match(version.stdout)
-    return match[1] if match else ""
 
 
 def _start(torus: str, run: Path, host: str, daemon: Sequence[str]) -> None:
@@ -236,23 +211,15 @@ def _wait(torus: str, run: Path, nodes: int, progress: Callable[[int], None]) ->
         if up == nodes:
             return
         if time.monotonic() > deadline:
-            raise RunError(f"Slurm on {torus}: {_first_absent(state_of, run)} after {LONGEST_START_S:.0f} s")
+            break
         time.sleep(POLL_S)
-
-
-def _first_absent(state_of: Mapping[str, str], run: Path) -> str:
-    """Return in words the first node that is not usable, with the last error in its log."""
-    if not state_of:
-        return f"slurmctld does not answer ({_last_error(folder(run) / 'slurmctld.log')})"
-    node = next(name for name, state in state_of.items() if not is_usable(state))
-    return f"{node} is {state_of[node]} ({_last_error(_own(folder(run), node) / 'slurmd.log')})"
-
-
-def _last_error(log: Path) -> str:
-    """Return the last line with an error in a log, else its last line."""
+    problem, log = "slurmctld does not answer", folder(run) / "slurmctld.log"
+    if state_of:
+        node, state = next((node, state) for node, state in state_of.items() if not is_usable(state))
+        problem, log = f"{node} is {state}", _own(folder(run), node) / "slurmd.log"
     lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
-    errors = [line for line in lines if "error:" in line]
-    return (errors or lines or [f"no {log.name}"])[-1]
+    reason = ([line for line in lines if "error:" in line] or lines or [f"no {log.name}"])[-1]
+    raise RunError(f"Slurm on {torus}: {problem} ({reason}) after {LONGEST_START_S:.0f} s")
 
 
 def _last_line(text: str) -> str:
@@ -317,25 +284,21 @@ def files(name: str, topology: Topology, folder: Path) -> dict[str, str]:
 
     They must be written to `folder`, because slurm.conf contains its path.
     """
+    cpus = max(LEAST_CPUS, os.cpu_count() or 1)
     nodes = "".join(
-        f"NodeName={node.name} NodeAddr={addresses.management_address(index)} CPUs={_cpus()}\n"
+        f"NodeName={node.name} NodeAddr={addresses.management_address(index)} CPUs={cpus}\n"
         for index, node in enumerate(topology.nodes)
+    )
+    switches = (
+        f"SwitchName={switch.name} {'Nodes' if switch.nodes else 'Switches'}="
+        f"{','.join(switch.nodes or switch.switches)}\n"
+        for switch in topology.switch_tree()
     )
     return {
         "slurm.conf": SLURM_CONF.format(
-            name=name, head=HEAD, address=addresses.head_address(), folder=folder, nodes=nodes, partition=PARTITION
+            name=name, head=HEAD, address=addresses.HEAD_ADDRESS, folder=folder, nodes=nodes, partition=PARTITION
         ),
-        "topology.conf": "".join(_switches(topology)),
+        "topology.conf": "".join(switches),
         "cgroup.conf": "CgroupPlugin=cgroup/v1\n",
         "mpi.conf": MPI_CONF.format(folder=folder),
     }
-
-
-def _cpus() -> int:
-    return max(LEAST_CPUS, os.cpu_count() or 1)
-
-
-def _switches(topology: Topology) -> Iterator[str]:
-    for switch in topology.switch_tree():
-        below = f"Nodes={','.join(switch.nodes)}" if switch.nodes else f"Switches={','.join(switch.switches)}"
-        yield f"SwitchName={switch.name} {below}\n"

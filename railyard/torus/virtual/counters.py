@@ -165,17 +165,15 @@ class CounterReading:
 
 def read(torus: str, topology: Topology, parts: Parts | None = None) -> CounterReading:
     """Return the counters of a torus. RunError if they cannot be read or an interface of the topology is missing."""
-    first, second = _snapshots(torus, parts)
+    first, second = snapshots(torus, parts)
     return reading(torus, topology, first, second, parts=parts)
 
 
-def snapshot(torus: str, parts: Parts | None = None) -> Snapshot:
-    """Return (host, interface) -> counters of a torus. RunError if they cannot be read."""
-    return _snapshots(torus, parts)[1]
+def snapshots(torus: str, parts: Parts | None = None) -> list[Snapshot]:
+    """Return two snapshots of a torus, of all its machines, one taken directly after the other.
 
-
-def _snapshots(torus: str, parts: Parts | None) -> list[Snapshot]:
-    """Return two snapshots, one taken directly after the other, of all machines."""
+    Each is (host, interface) -> counters. Raises RunError if they cannot be read.
+    """
     if not PROGRAM.is_file():
         raise RunError(f"{PROGRAM} is not built; run `make setup`")
     result = subprocess.run([PROGRAM, torus], capture_output=True, text=True, check=False)
@@ -187,24 +185,21 @@ def _snapshots(torus: str, parts: Parts | None) -> list[Snapshot]:
 
 def merged(snapshots: Sequence[Sequence[Snapshot]]) -> list[Snapshot]:
     """Return the snapshots of a torus from those of each of its machines: a link is counted where it begins or ends."""
-    return [reduce(_sum, taken) for taken in zip(*snapshots, strict=True)]
-
-
-def _sum(one: Snapshot, other: Snapshot) -> Snapshot:
-    """Return the sums of the counters of two machines."""
     added = [field.name for field in fields(Interface) if field.name not in ("order", "rate_byte_s")]
-    return {
-        end: replace(one[end], **{name: getattr(one[end], name) + getattr(other[end], name) for name in added})
-        if end in other
-        else one[end]
-        for end in one
-    }
+
+    def total(one: Interface, other: Interface) -> Interface:
+        return replace(one, **{name: getattr(one, name) + getattr(other, name) for name in added})
+
+    def both(one: Snapshot, other: Snapshot) -> Snapshot:
+        return {end: total(one[end], other[end]) if end in other else one[end] for end in one}
+
+    return [reduce(both, taken) for taken in zip(*snapshots, strict=True)]
 
 
 def parse(lines: Iterable[str]) -> list[Snapshot]:
     """Return the snapshots in the output of railyard-counters; skip other lines.
 
-    The format is documented in native/counters/counters.c.
+    The format is documented in native/counters/counters.c: an interface has a line `i` (link) and a line `q` (queue).
     """
     snapshots: list[Snapshot] = []
     links: dict[End, list[int]] = {}
@@ -215,7 +210,19 @@ def parse(lines: Iterable[str]) -> list[Snapshot]:
             links[words[0], words[1]] = [int(word) for word in words[2:]]
         elif kind == "q":
             end = words[0], words[1]
-            interfaces[end] = _interface(len(interfaces), links[end], [int(word) for word in words[2:]])
+            rx_bytes, _, rx_dropped, tx_bytes, _, tx_dropped = links[end]
+            rate, _, packets, drops, throttled, backlog_bytes, backlog_packets = map(int, words[2:])
+            interfaces[end] = Interface(
+                order=len(interfaces),
+                rx_bytes=rx_bytes,
+                tx_bytes=tx_bytes,
+                packets=packets,
+                drops=drops + rx_dropped + tx_dropped,
+                rate_byte_s=rate,
+                throttled=throttled,
+                backlog_bytes=backlog_bytes,
+                backlog_packets=backlog_packets,
+            )
         elif kind == "s":
             end = words[0], words[1]
             interfaces[end] = replace(interfaces[end], **dict(zip(ROUTED, map(int, words[2:-1]), strict=True)))
@@ -223,23 +230,6 @@ def parse(lines: Iterable[str]) -> list[Snapshot]:
             snapshots.append(interfaces)
             interfaces = {}
     return snapshots
-
-
-def _interface(order: int, link: list[int], queue: list[int]) -> Interface:
-    """Return an interface from the numbers of its lines `i` (link) and `q` (queue)."""
-    rx_bytes, _, rx_dropped, tx_bytes, _, tx_dropped = link
-    rate, _, packets, drops, throttled, *backlog = queue
-    return Interface(
-        order=order,
-        rx_bytes=rx_bytes,
-        tx_bytes=tx_bytes,
-        packets=packets,
-        drops=drops + rx_dropped + tx_dropped,
-        rate_byte_s=rate,
-        throttled=throttled,
-        backlog_bytes=backlog[0],
-        backlog_packets=backlog[1],
-    )
 
 
 def reading(
@@ -256,35 +246,31 @@ def reading(
             raise RunError(
                 f"torus {torus} has no interface {sender[0]}:{sender[1]}; run: railyard torus status {torus}"
             )
-        links.append(_filled(counter, second[sender]))
-        agree = _agree_later if counter.name in between else _agree
-        if not agree((first[sender], second[sender]), (first[receiver], second[receiver])):
-            sent, received = first[sender].tx_bytes, first[receiver].rx_bytes
-            lost.append(f"{counter.name}: {sent} bytes sent, {received} received")
+        sent: dict[str, Any] = {item.name: getattr(second[sender], item.name) for item in fields(Counts)}
+        rate_mbit_s = second[sender].rate_byte_s * 8e-6
+        links.append(replace(counter, rate_mbit_s=rate_mbit_s, bytes=second[sender].tx_bytes, **sent))
+        seen = (first[sender], second[sender]), (first[receiver], second[receiver])
+        if not _agree(*seen, on_one_machine=counter.name not in between):
+            lost.append(f"{counter.name}: {first[sender].tx_bytes} bytes sent, {first[receiver].rx_bytes} received")
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     return CounterReading(
         torus=torus, topology=topology.sha256, taken=now, since=None, links=tuple(links), lost=tuple(lost)
     )
 
 
-def _agree(sender: tuple[Interface, Interface], receiver: tuple[Interface, Interface]) -> bool:
+def _agree(sender: tuple[Interface, Interface], receiver: tuple[Interface, Interface], *, on_one_machine: bool) -> bool:
     """Return whether the counts of two ends fit together, each in two snapshots.
 
-    The count of the end that was read between two readings of the other must lie between those.
+    The count of the end that was read between two readings of the other must lie between those. Two machines are not
+    read at the same moment: ends there that no longer count must have counted the same.
     """
+    if not on_one_machine:
+        if sender[0].tx_bytes == sender[1].tx_bytes and receiver[0].rx_bytes == receiver[1].rx_bytes:
+            return sender[0].tx_bytes == receiver[0].rx_bytes
+        return receiver[0].rx_bytes <= sender[1].tx_bytes
     if sender[0].order < receiver[0].order:
         return sender[0].tx_bytes <= receiver[0].rx_bytes <= sender[1].tx_bytes
     return receiver[0].rx_bytes <= sender[0].tx_bytes <= receiver[1].rx_bytes
-
-
-def _agree_later(sender: tuple[Interface, Interface], receiver: tuple[Interface, Interface]) -> bool:
-    """Return whether the counts of two ends on two machines fit together.
-
-    The machines are not read at the same moment. Ends that no longer count must have counted the same.
-    """
-    if sender[0].tx_bytes == sender[1].tx_bytes and receiver[0].rx_bytes == receiver[1].rx_bytes:
-        return sender[0].tx_bytes == receiver[0].rx_bytes
-    return receiver[0].rx_bytes <= sender[1].tx_bytes
 
 
 def difference(later: CounterReading, earlier: CounterReading) -> CounterReading:
@@ -298,19 +284,17 @@ def difference(later: CounterReading, earlier: CounterReading) -> CounterReading
     missing = next((link.name for link in later.links if link.name not in before), None)
     if missing is not None:
         raise InputError("--since", "links", problem=f"no {missing}", valid=f"every link of {later.torus}")
-    links = tuple(replace(link, **_counted_since(link, before[link.name])) for link in later.links)
+    links = tuple(_since(link, before[link.name]) for link in later.links)
     if any(link.bytes < 0 for link in links):
         raise InputError("--since", "taken", earlier.taken, f"a snapshot taken since {later.torus} is up")
     return replace(later, since=earlier.taken, links=links)
 
 
-def _counted_since(later: LinkCounter, earlier: LinkCounter) -> dict[str, Any]:
-    """Return the counters of a link between two readings, by name.
-
-    What one reading lacks is left out.
-    """
+def _since(later: LinkCounter, earlier: LinkCounter) -> LinkCounter:
+    """Return the counters of a link between two readings; those that one reading lacks are the later one's."""
     routed = [name for name in ROUTED if None not in (getattr(later, name), getattr(earlier, name))]
-    return {name: getattr(later, name) - getattr(earlier, name) for name in (*COUNTED, *routed)}
+    counts: dict[str, Any] = {name: getattr(later, name) - getattr(earlier, name) for name in (*COUNTED, *routed)}
+    return replace(later, **counts)
 
 
 def from_dict(document: Mapping[str, Any], source: str) -> CounterReading:
@@ -336,53 +320,38 @@ def from_dict(document: Mapping[str, Any], source: str) -> CounterReading:
         raise InputError(source, "", str(error), "what `railyard torus counters NAME --json` prints") from error
 
 
-def _filled(counter: LinkCounter, interface: Interface) -> LinkCounter:
-    """Return the counter of a link with the numbers of its sending interface."""
-    sent: dict[str, Any] = {item.name: getattr(interface, item.name) for item in fields(Counts)}
-    return replace(counter, rate_mbit_s=interface.rate_byte_s * 8e-6, bytes=interface.tx_bytes, **sent)
-
-
 def _directed(topology: Topology) -> Iterator[tuple[LinkCounter, End, End]]:
     """Yield every directed link with zero counts, its sending end and its receiving end."""
-
-    def directed(
-        name: str, sender: End, receiver: End, *, router: Router, rail: int, direction: str, link_class: str
-    ) -> tuple[LinkCounter, End, End]:
-        """Return a link at a router and its ends; `direction` is dimension and direction, such as `X+`."""
-        counter = LinkCounter(
-            name=name,
-            source=sender[0],
-            target=receiver[0],
-            coordinate=router.coordinate,
-            rail=rail,
-            dimension=direction[0],
-            direction=direction[1],
-            link_class=link_class,
-        )
-        return counter, sender, receiver
-
     for link in topology.links():
+        direction = topology.direction(link)
         sender = topology.router_name(link.source), link.port
         receiver = topology.router_name(link.target), topology.reverse(link).port
-        yield directed(
-            link.name,
-            sender,
-            receiver,
-            router=link.source,
+        counter = LinkCounter(
+            name=link.name,
+            source=sender[0],
+            target=receiver[0],
+            coordinate=link.source.coordinate,
             rail=link.rail,
-            direction=topology.direction(link),
+            dimension=direction[0],
+            direction=direction[1],
             link_class=str(link.link_class),
         )
-    for node in topology.nodes:
-        for rail in range(topology.rails):
-            router = Router(coordinate=node.coordinate, rail=rail)
-            nic = node.name, f"nic{rail}"
-            port = topology.router_name(router), f"h{node.slot}"
-            for sign, sender, receiver in (("+", nic, port), ("-", port, nic)):
-                name = _host_name(topology, node, rail, sign)
-                yield directed(
-                    name, sender, receiver, router=router, rail=rail, direction=f"H{sign}", link_class="host"
-                )
+        yield counter, sender, receiver
+    for node, rail in itertools.product(topology.nodes, range(topology.rails)):
+        nic = node.name, f"nic{rail}"
+        port = topology.router_name(Router(coordinate=node.coordinate, rail=rail)), f"h{node.slot}"
+        for sign, sender, receiver in (("+", nic, port), ("-", port, nic)):
+            counter = LinkCounter(
+                name=_host_name(topology, node, rail, sign),
+                source=sender[0],
+                target=receiver[0],
+                coordinate=node.coordinate,
+                rail=rail,
+                dimension="H",
+                direction=sign,
+                link_class="host",
+            )
+            yield counter, sender, receiver
 
 
 def names(topology: Topology) -> Mapping[End, str]:

@@ -27,12 +27,27 @@ PACKAGES = {"mpirun": "openmpi-bin", "srun": "slurm-client", "mpiexec.hydra": "m
 
 
 def for_any_program(torus: VirtualTorus) -> dict[str, str]:
-    """Return the variables of every program on a host of the torus. RunError if the C helpers are not built."""
+    """Return the variables of every program on a host of the torus. RunError if the C helpers are not built.
+
+    Open MPI's daemons on other machines stay children of what starts them, because a Slurm step ends others. Ranks in
+    an Apptainer image need the daemons' folder and the preloaded libraries inside the image; APPTAINER_NO_PRIVS is set
+    because a root that lacks a capability cannot request all of them, Apptainer's default. HWLOC_COMPONENTS, unless the
+    caller has set it, keeps hwloc from reading the PCI devices, none of which is a NIC of the torus. On a virtual
+    machine each read leaves the guest: a launch of 64 ranks of Open MPI used 11 s of processor time with the reads and
+    7 s without.
+    """
     programs.need()
-    scheduler = cluster.environment(torus.folder) if torus.slurm else {}
-    path = f"{BIN}:{os.environ.get('PATH', os.defpath)}"
-    own = {"RAILYARD_TORUS": torus.name, "PATH": path}
-    return {**own, **scheduler, **_attached(torus), **_hwloc(), **_apptainer(torus)}
+    attached = ("OMPI_MCA_orte_leave_session_attached", "PRTE_MCA_prte_leave_session_attached")
+    binds = [os.environ.get("APPTAINER_BIND"), str(torus.folder), str(IDLE), str(FENCE)]
+    return {
+        "RAILYARD_TORUS": torus.name,
+        "PATH": f"{BIN}:{os.environ.get('PATH', os.defpath)}",
+        **(cluster.environment(torus.folder) if torus.slurm else {}),
+        **(dict.fromkeys(attached, "1") if torus.parts else {}),
+        **_unset({"HWLOC_COMPONENTS": "-pci,-linuxio"}),
+        "APPTAINER_BIND": ",".join(filter(None, binds)),
+        "APPTAINER_NO_PRIVS": "1",
+    }
 
 
 def of_caller(torus: VirtualTorus) -> dict[str, str]:
@@ -140,27 +155,3 @@ def _merged(*parts: AgentVariables) -> dict[str, str]:
 def _unset(defaults: Mapping[str, str]) -> dict[str, str]:
     """Return the defaults of variables that the caller has not set."""
     return {name: value for name, value in defaults.items() if name not in os.environ}
-
-
-def _attached(torus: VirtualTorus) -> dict[str, str]:
-    """Return what keeps Open MPI's daemons on other machines children of what starts them: a Slurm step ends others."""
-    both = ("OMPI_MCA_orte_leave_session_attached", "PRTE_MCA_prte_leave_session_attached")
-    return dict.fromkeys(both, "1") if torus.parts else {}
-
-
-def _hwloc() -> dict[str, str]:
-    """Return what keeps hwloc from reading the PCI devices, in every daemon and rank; no NIC of the torus is one.
-
-    On a virtual machine each read leaves the guest: a launch of 64 ranks of Open MPI used 11 s of processor time with
-    the reads and 7 s without. A value that the caller has set is left as it is.
-    """
-    return _unset({"HWLOC_COMPONENTS": "-pci,-linuxio"})
-
-
-def _apptainer(torus: VirtualTorus) -> dict[str, str]:
-    """Return what ranks in an Apptainer image need: the daemons' folder and the preloaded libraries inside the image.
-
-    APPTAINER_NO_PRIVS is set because a root that lacks a capability cannot request all of them, Apptainer's default.
-    """
-    binds = [os.environ.get("APPTAINER_BIND"), str(torus.folder), str(IDLE), str(FENCE)]
-    return {"APPTAINER_BIND": ",".join(filter(None, binds)), "APPTAINER_NO_PRIVS": "1"}

@@ -29,17 +29,14 @@ WARNING_PERCENT = VOID_PERCENT / 2
 class RankActivity:
     """What all ranks did in an interval between two observations, as railyard-counters reports it.
 
-    `ranks` counts those seen at both observations, and `timed` those of them that took timed samples at both. `run_s`
-    and `wait_s` are sums over the ranks of the time running and waiting for a processor. `most_wait_s` is the longest
-    wait of one rank.
+    `ranks` counts those seen at both observations, and `timed` those of them that took timed samples at both. `wait_s`
+    is the sum over the ranks of the time waiting for a processor.
     """
 
     seconds: float
     ranks: int
     timed: int
-    run_s: float
     wait_s: float
-    most_wait_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,15 +87,6 @@ class Histogram:
     sum: int
     buckets: Mapping[int, int]
 
-    def since(self, earlier: Histogram) -> Histogram:
-        """Return the histogram of the values that were added after an earlier one."""
-        added = {start: n - earlier.buckets.get(start, 0) for start, n in self.buckets.items()}
-        return Histogram(
-            count=self.count - earlier.count,
-            sum=self.sum - earlier.sum,
-            buckets={start: n for start, n in added.items() if n > 0},
-        )
-
     def quantile(self, share: float) -> int:
         """Return the lower edge of the bucket that contains the quantile of a share from 0 to 1; 0 without values."""
         below = 0
@@ -135,15 +123,8 @@ def bound(
 
 def rank_activity(line: str) -> RankActivity:
     """Return the activity of the ranks from a line `w` of railyard-counters."""
-    seconds, ranks, run_ns, wait_ns, most_ns, timed = map(float, line.split()[1:])
-    return RankActivity(
-        seconds=seconds,
-        ranks=int(ranks),
-        timed=int(timed),
-        run_s=run_ns / 1e9,
-        wait_s=wait_ns / 1e9,
-        most_wait_s=most_ns / 1e9,
-    )
+    seconds, ranks, _, wait_ns, _, timed = map(float, line.split()[1:])
+    return RankActivity(seconds=seconds, ranks=int(ranks), timed=int(timed), wait_s=wait_ns / 1e9)
 
 
 def lateness(lines: Sequence[str]) -> Lateness | None:
@@ -194,12 +175,14 @@ def not_handed_over(lines: Sequence[str]) -> str:
 
 def _difference(lines: Iterable[str], name: str) -> Histogram | None:
     """Return the values of a histogram between its first and its last line; None if there is no line."""
-    read = [_histogram(line) for line in lines if line.startswith(f"h {name} ")]
-    return read[-1].since(read[0]) if read else None
-
-
-def _histogram(line: str) -> Histogram:
-    """Return the histogram of a line `h` of railyard-counters."""
-    _, _, count, total, _, *buckets = line.split()
-    pairs = (bucket.split(":") for bucket in buckets)
-    return Histogram(count=int(count), sum=int(total), buckets={int(start): int(n) for start, n in pairs})
+    read = []
+    for line in (line for line in lines if line.startswith(f"h {name} ")):
+        _, _, count, total, _, *pairs = line.split()
+        buckets = {int(start): int(n) for start, n in (pair.split(":") for pair in pairs)}
+        read.append(Histogram(count=int(count), sum=int(total), buckets=buckets))
+    if not read:
+        return None
+    first, last = read[0], read[-1]
+    added = {start: n - first.buckets.get(start, 0) for start, n in last.buckets.items()}
+    buckets = {start: n for start, n in added.items() if n > 0}
+    return Histogram(count=last.count - first.count, sum=last.sum - first.sum, buckets=buckets)

@@ -17,12 +17,8 @@ Leaves out latency: a small message loads no link, and its time is the machine's
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import signal
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +27,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
 from railyard.base.errors import RunError
 from railyard.placements.topology.base import Topology
@@ -44,8 +40,7 @@ from railyard.torus.virtual.lifecycle import VirtualTorus
 FORMAT = "railyard-evidence/1"
 CGROUPS = Path("/sys/fs/cgroup")
 INTERVAL_MS = 100
-SNAPSHOT_PAUSE_S = 0.002
-END_OF_SNAPSHOT = b"\n.\n"
+END_OF_SNAPSHOT = "\n.\n"
 #: An interval has traffic if the busiest link sends at this share of its rate, or if there are so many packets per
 #: second, of so many bytes on average.
 TRAFFIC_SHARE = 0.05
@@ -135,17 +130,22 @@ class GuardReport:
     packets_per_s: float
     drops: int
     conserved: bool
-    by_load: bool = False
+    by_load: bool
     attempts: int = 1
     waited_s: float = 0.0
-    error_bound_percent: float | None = None
-    error_bound: Mapping[str, float] | None = None
-    lateness: Mapping[str, Any] | None = None
+    error_bound_percent: float
+    error_bound: Mapping[str, float]
+    lateness: Mapping[str, Any] | None
 
     @property
     def warning(self) -> str:
-        """Return a warning if the error estimate is above half of what makes a launch void; otherwise an empty text."""
-        if self.error_bound_percent is None or self.error_bound_percent <= error_bound.WARNING_PERCENT:
+        """Return that a launch is void, with all reasons, or that its error estimate is above half of what makes it so.
+
+        Otherwise the text is empty.
+        """
+        if self.verdict == GuardVerdict.VOID:
+            return f"this launch is void: {'; '.join(self.reasons)}"
+        if self.error_bound_percent <= error_bound.WARNING_PERCENT:
             return ""
         times = f"times may be {self.error_bound_percent:.1f} % too long"
         return f"{times}, because this machine was busy (docs/torus.md#the-guard)"
@@ -166,23 +166,19 @@ class MachineLoad:
     busiest: tuple[str, float] | None = None
 
 
-def judge(
-    intervals: Sequence[WatchInterval], counted: CounterReading, machine: MachineLoad | None = None
-) -> GuardReport:
-    """Return the verdict on a launch from its intervals, its links' counters and the load of the machine.
-
-    Without `machine` the error estimate is left out.
-    """
+def judge(intervals: Sequence[WatchInterval], counted: CounterReading, machine: MachineLoad) -> GuardReport:
+    """Return the verdict on a launch from its intervals, its links' counters and the load of the machine."""
     busy = measured(intervals)
     enough_s = ENOUGH_TIMED_S if any(i.timed for i in busy) else ENOUGH_TRAFFIC_S
     traffic_s = sum(i.seconds for i in busy)
     limited_s = sum(i.seconds for i in busy if i.host_limited)
     drops = sum(link.drops for link in counted.links)
     lost = [f"bytes are not conserved: {line}" for line in counted.lost[:1]]
-    load: list[str] = []
     if drops:
         worst = max(counted.links, key=lambda link: link.drops)
         lost.append(f"{drops} packets dropped, most on {worst.name}; a lossless network drops none")
+    lost += [machine.carrier] if machine.carrier else []
+    load: list[str] = []
     doubts = [] if intervals else ["the launch was too short to be watched"]
     if limited_s > HOST_SHARE * traffic_s:
         reason = f"the machine held the packets back for {limited_s:.1f} of {traffic_s:.1f} s with traffic"
@@ -190,16 +186,11 @@ def judge(
             doubts.append(f"{reason}, too little to tell; use more repeats")
         else:
             load.append(f"{reason}; use fewer nodes or a smaller --rate-scale")
-    if machine is not None:
-        lost += [machine.carrier] if machine.carrier else []
-        beyond = (_beyond if machine.network == "router" else _taken_away)(machine.bound)
-        (doubts if traffic_s < enough_s else load).extend([beyond] if beyond else [])
+    if beyond := _beyond(machine):
+        (doubts if traffic_s < enough_s else load).append(beyond)
     reasons = [*lost, *load]
     verdict = GuardVerdict.VOID if reasons else GuardVerdict.CANNOT_TELL if doubts else GuardVerdict.OK
-    if machine is not None and machine.busiest is not None:
-        busiest_link, busiest_share = machine.busiest
-    else:
-        busiest_link, busiest_share = _busiest_link(counted, traffic_s)
+    busiest_link, busiest_share = machine.busiest or _busiest_link(counted, traffic_s)
     return GuardReport(
         verdict=verdict,
         reasons=tuple(reasons or doubts),
@@ -215,30 +206,25 @@ def judge(
         drops=drops,
         conserved=counted.conserved,
         by_load=bool(load) and not lost,
-        error_bound_percent=machine.bound.percent if machine else None,
-        error_bound=asdict(machine.bound) if machine else None,
-        lateness=asdict(machine.lateness) if machine and machine.lateness else None,
+        error_bound_percent=machine.bound.percent,
+        error_bound=asdict(machine.bound),
+        lateness=asdict(machine.lateness) if machine.lateness else None,
     )
 
 
-def _beyond(bound: ErrorBound) -> str:
-    """Return why a launch is void because of its error estimate; an empty text if it is not."""
-    if bound.percent <= error_bound.VOID_PERCENT:
-        return ""
-    return f"times up to {bound.percent:.0f} % too long, as {bound.worst}; use fewer nodes or a smaller --rate-scale"
+def _beyond(machine: MachineLoad) -> str:
+    """Return why a launch is void because of its error estimate; an empty text if it is not.
 
-
-def _taken_away(bound: ErrorBound) -> str:
-    """Return why a launch on the network `kernel` is void because others used its processors; empty if it is not.
-
-    The other terms of the bound are recorded, but decide nothing there.
+    On the network `kernel` only what others took of the processors decides. The other terms are recorded.
     """
-    for percent, words in (
-        (bound.steal_percent, "the machine's own host took"),
-        (bound.throttled_percent, "a processor quota (cgroup cpu.max) took"),
-    ):
-        if percent > error_bound.VOID_PERCENT:
-            return f"{words} {percent:.0f} % of the processors' time; run it where they are its own"
+    bound, most = machine.bound, error_bound.VOID_PERCENT
+    if machine.network == "router":
+        words = f"times up to {bound.percent:.0f} % too long, as {bound.worst}"
+        return f"{words}; use fewer nodes or a smaller --rate-scale" if bound.percent > most else ""
+    quota = "a processor quota (cgroup cpu.max)"
+    for percent, taker in ((bound.steal_percent, "the machine's own host"), (bound.throttled_percent, quota)):
+        if percent > most:
+            return f"{taker} took {percent:.0f} % of the processors' time; run it where they are its own"
     return ""
 
 
@@ -288,15 +274,10 @@ class Watch:
     def __enter__(self) -> Watch:
         if not counters.PROGRAM.is_file():
             raise RunError(f"{counters.PROGRAM} is not built; run `make setup`")
-        self.seen: IO[str] = tempfile.TemporaryFile("w+", dir=self.torus.folder)
         command = [str(counters.PROGRAM), self.torus.name, str(INTERVAL_MS)]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=self.seen, stderr=subprocess.PIPE, text=True
-        )
-        self.elsewhere = machines.watch(self.torus.parts, command)
-        self._wait_for_snapshot()
-        for watcher in self.elsewhere:
-            watcher.wait_for(END_OF_SNAPSHOT.decode())
+        self.watchers = machines.watch(self.torus.parts, command, self.torus.folder)
+        for watcher in self.watchers:  # no launch may start before the first counters
+            watcher.wait_for(END_OF_SNAPSHOT)
         self.estimate = threading.Timer(pace.ESTIMATE_S, self._print_estimate)
         self.estimate.daemon = True
         self.estimate.start()
@@ -304,30 +285,18 @@ class Watch:
         self.throttled_s = _throttled_s()
         return self
 
-    def _wait_for_snapshot(self) -> None:
-        """Wait for the first counters, before which no launch may start. RunError with the reason if there are none."""
-        while not _has_snapshot(self.seen):
-            if self.process.poll() is not None:
-                _, stderr = self.process.communicate()
-                raise RunError(stderr.strip() or f"the counters of {self.torus.name} cannot be read")
-            time.sleep(SNAPSHOT_PAUSE_S)
-
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.estimate.cancel()
         self.estimate.join()
-        elsewhere = [watcher.end() for watcher in self.elsewhere]
-        _, self.complaint = self.process.communicate()
-        self.seen.seek(0)
-        lines = self.seen.readlines()
-        self.seen.close()
+        outputs = [watcher.end() for watcher in reversed(self.watchers)]
         if kind is None:
-            self._conclude([lines, *elsewhere])
+            self._conclude(outputs[::-1])
 
     def _print_estimate(self) -> None:
         """Print how long a launch may take, while it runs; not for a program that shows when it takes samples."""
-        text = os.pread(self.seen.fileno(), os.fstat(self.seen.fileno()).st_size, 0).decode()
+        text = self.watchers[0].text()
         seen = intervals(text[: text.rfind("\n") + 1].splitlines())
         if any(i.timed for i in seen) or not any(i.packets for i in seen):
             return
@@ -340,7 +309,9 @@ class Watch:
         lines = outputs[0]
         every = [counters.parse(output) for output in outputs]
         if any(len(snapshots) != 3 for snapshots in every):
-            reason = self.complaint.strip() or _how_it_ended(self.process.returncode)
+            status = self.watchers[0].process.returncode
+            how = f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
+            reason = self.watchers[0].complaint.strip() or f"railyard-counters ended early, {how}"
             raise RunError(f"the counters of {self.torus.name} could not be read during the launch: {reason}")
         snapshots = counters.merged(every)
         name, topology, parts = self.torus.name, self.torus.topology, self.torus.parts
@@ -375,7 +346,16 @@ class Watch:
         return MachineLoad(network=network, bound=bound, lateness=lateness, carrier=carrier, busiest=busiest)
 
     def evidence(self) -> dict[str, Any]:
-        """Return the document that a check stores with the launch (docs/formats.md, "Launch evidence")."""
+        """Return the document that a check stores with the launch (docs/formats.md, "Launch evidence").
+
+        `spells` are the faults that the torus was scheduled to have since the launch began.
+        """
+        begun_s, now_s = self.begun.timestamp(), time.time()
+        spells = [
+            {"link": name, "what": trouble.what, "begin_s": round(begin_s, 3), "end_s": round(end_s, 3)}
+            for name, trouble in lifecycle.get(self.torus.name).faults.troubled.items()
+            for begin_s, end_s in trouble.spells(begun_s, now_s)
+        ]
         return {
             "format": FORMAT,
             "torus": self.torus.name,
@@ -383,39 +363,9 @@ class Watch:
             "guard": asdict(self.guard),
             **({"wire": self.wire} if self.wire else {}),
             "nics": list(self.counted.nics(self.torus.topology)),
-            "health": {**self.counted.health(), "spells": self._spells()},
+            "health": {**self.counted.health(), "spells": spells},
             "links": [asdict(link) for link in self.counted.links],
         }
-
-    def _spells(self) -> list[dict[str, Any]]:
-        """Return the faults that the torus was scheduled to have since the launch began, as a record has them."""
-        begun_s, now_s = self.begun.timestamp(), time.time()
-        return [
-            {"link": name, "what": trouble.what, "begin_s": round(begin_s, 3), "end_s": round(end_s, 3)}
-            for name, trouble in lifecycle.get(self.torus.name).faults.troubled.items()
-            for begin_s, end_s in trouble.spells(begun_s, now_s)
-        ]
-
-
-def _how_it_ended(status: int) -> str:
-    """Return in words how railyard-counters ended, by its exit status as Popen gives it."""
-    end = "railyard-counters ended early"
-    return f"{end}, by {signal.Signals(-status).name}" if status < 0 else f"{end}, with status {status}"
-
-
-def _has_snapshot(file: IO[str]) -> bool:
-    """Return whether railyard-counters has written its first snapshot; do not move the file's position."""
-    return END_OF_SNAPSHOT in os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0)
-
-
-def write(evidence: dict[str, Any], path: Path) -> None:
-    """Write the evidence of a launch atomically, as JSON. RunError if the folder cannot be written."""
-    temporary = path.with_name(f".{path.name}")
-    try:
-        temporary.write_text(json.dumps(evidence), encoding="utf-8")
-        temporary.rename(path)
-    except OSError as error:
-        raise RunError(f"cannot write the launch's evidence to {path}: {error.strerror}") from error
 
 
 def measured(intervals: Sequence[WatchInterval]) -> list[WatchInterval]:
@@ -447,25 +397,22 @@ def intervals(lines: Iterable[str]) -> list[WatchInterval]:
     parsed: list[WatchInterval] = []
     for line in lines:
         if line.startswith("t "):
-            parsed.append(_interval(line))
+            seconds, total, idle, softirq, steal, share, _, _, packets, sent, *hot = line.split()[1:]
+            ticks = max(int(total), 1)
+            hot_total, hot_idle, hot_softirq = map(int, hot or (1, 1, 0))
+            parsed.append(
+                WatchInterval(
+                    seconds=float(seconds),
+                    idle=int(idle) / ticks,
+                    softirq=int(softirq) / ticks,
+                    steal=int(steal) / ticks,
+                    link_share=float(share),
+                    packets=int(packets),
+                    bytes=int(sent),
+                    hot_idle=hot_idle / max(hot_total, 1),
+                    hot_softirq=hot_softirq / max(hot_total, 1),
+                )
+            )
         elif line.startswith("w ") and parsed:
             parsed[-1] = replace(parsed[-1], activity=error_bound.rank_activity(line))
     return parsed
-
-
-def _interval(line: str) -> WatchInterval:
-    """Return the interval of a line `t`."""
-    seconds, total, idle, softirq, steal, share, _, _, packets, sent, *hot = line.split()[1:]
-    ticks = max(int(total), 1)
-    hot_total, hot_idle, hot_softirq = map(int, hot or (1, 1, 0))
-    return WatchInterval(
-        seconds=float(seconds),
-        idle=int(idle) / ticks,
-        softirq=int(softirq) / ticks,
-        steal=int(steal) / ticks,
-        link_share=float(share),
-        packets=int(packets),
-        bytes=int(sent),
-        hot_idle=hot_idle / max(hot_total, 1),
-        hot_softirq=hot_softirq / max(hot_total, 1),
-    )

@@ -7,6 +7,7 @@ argument stays the caller's. They start their daemons through `railyard-enter -s
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
@@ -18,7 +19,7 @@ from typing import NoReturn
 
 from railyard.base.errors import InputError, RunError
 from railyard.torus.engines import netns
-from railyard.torus.engines.base import Containers
+from railyard.torus.engines.base import Containers, replace_file
 from railyard.torus.plan.plan import HEAD
 from railyard.torus.slurm import cluster, gate
 from railyard.torus.virtual import environment as environments
@@ -28,46 +29,37 @@ from railyard.torus.virtual.lifecycle import VirtualTorus
 #: The variable with the number of times that a launch may be started, as long as it is void because of load alone.
 ATTEMPTS = "RAILYARD_ATTEMPTS"
 MOST_ATTEMPTS = 9
+#: The variable that names the torus whose locks `railyard launch-roles` holds for the launchers that it starts.
+AS_ONE = "RAILYARD_ONE_LAUNCH"
 #: A launch of more seconds is not repeated, because a job has a time limit for all attempts together.
 LONGEST_REPEATED_S = 120
 
 
-def hosts(torus: VirtualTorus) -> list[str]:
-    """Return the names of all hosts that a command can run on: the head, the nodes, and routers that are namespaces."""
-    here = _here(torus)
-    return [*here, *(node.name for node in torus.topology.nodes if torus.parts and node.name not in here)]
-
-
-def _here(torus: VirtualTorus) -> list[str]:
-    """Return the names of the hosts on this machine."""
-    prefix = netns.full_name(torus.name, "")
-    return [name.removeprefix(prefix) for name in netns.namespaces(torus.name)]
-
-
 def on_host(torus: VirtualTorus, host: str, command: Sequence[str]) -> NoReturn:
-    """Replace this process by a command on a host; InputError for a host that the torus does not have."""
-    if host not in hosts(torus):
-        raise InputError("host", "", host, _valid_hosts(torus, host))
+    """Replace this process by a command on a host: the head, a node, or a router that is a namespace.
+
+    Raises InputError for a host that the torus does not have.
+    """
+    is_here = netns.full_name(torus.name, host) in netns.namespaces(torus.name)
+    if not is_here and not (torus.parts and host in {node.name for node in torus.topology.nodes}):
+        examples = ", ".join(node.name for node in torus.topology.nodes[:4])
+        valid = f"head or a node ({examples}, ...) of {torus.name}"
+        if torus.shape.network == "kernel":
+            valid = f"head, a node ({examples}, ...) or a router (r0-0-0, ...) of {torus.name}"
+        elif host in map(torus.topology.router_name, torus.topology.routers):
+            shown = f"`railyard torus counters {torus.name}` shows their links"
+            valid = (
+                f"head or a node: routers are no hosts on the network `router`; {shown}, `up --network kernel` makes "
+                "them hosts"
+            )
+        raise InputError("host", "", host, valid)
     variables = {**os.environ, **environments.for_any_program(torus)}
-    if torus.parts and host not in _here(torus):
+    if torus.parts and not is_here:
         machine = torus.parts.machines[torus.machine_of[host]]
-        words = machines.entered(torus.name, host, command, environment=variables, folder=str(Path.cwd()))
+        words = launcher_process.entered(torus.name, host, command, environment=variables, folder=str(Path.cwd()))
         command = machines.command(torus.parts, machine, words)
         os.execvp(command[0], command)
     os.execvpe("railyard-enter", ["railyard-enter", host, *command], variables)
-
-
-def _valid_hosts(torus: VirtualTorus, host: str) -> str:
-    """Return which hosts a command can run on, as the end of an error about `host`."""
-    examples = ", ".join(node.name for node in torus.topology.nodes[:4])
-    if torus.shape.network == "kernel":
-        return f"head, a node ({examples}, ...) or a router (r0-0-0, ...) of {torus.name}"
-    if host not in map(torus.topology.router_name, torus.topology.routers):
-        return f"head or a node ({examples}, ...) of {torus.name}"
-    return (
-        f"head or a node: routers are no hosts on the network `router`; `railyard torus counters {torus.name}` shows "
-        "their links, `up --network kernel` makes them hosts"
-    )
 
 
 def mpirun(torus: VirtualTorus, arguments: Sequence[str]) -> int:
@@ -135,8 +127,11 @@ def run_as_one(torus: VirtualTorus, once: Callable[[VirtualTorus], int]) -> int:
     """
 
     def as_one(granted: VirtualTorus) -> int:
-        with locks.as_one_launch(granted.name):
+        os.environ[AS_ONE] = granted.name
+        try:
             return once(granted)
+        finally:
+            del os.environ[AS_ONE]
 
     return _in_turn(torus, as_one)
 
@@ -147,25 +142,32 @@ def _launch(torus: VirtualTorus, command: Sequence[str], variables: Mapping[str,
     def once(granted: VirtualTorus) -> int:
         return launcher_process.start(granted, command, variables, host).wait()
 
-    return once(torus) if locks.is_part_of_launch(torus.name) else _in_turn(torus, once)
+    is_part = os.environ.get(AS_ONE) == torus.name and locks.INSIDE_LAUNCH not in os.environ
+    return once(torus) if is_part else _in_turn(torus, once)
 
 
 def _in_turn(torus: VirtualTorus, once: Callable[[VirtualTorus], int]) -> int:
     """Run `once` with the locks of a launch held and the guard watching; return its exit status.
 
-    It runs again if load alone made the launch void, attempts are left, and its output can be removed.
+    It runs again if load alone made the launch void, attempts are left, and its output can be removed. Raises
+    InputError if the attempts in the variable ATTEMPTS are not 1 to MOST_ATTEMPTS.
     """
     _check_router(torus)
     torus, waited_s = _take_locks(torus)
-    attempts = _attempts()
-    output = _Output()
+    text = os.environ.get(ATTEMPTS, "1")
+    if text not in map(str, range(1, MOST_ATTEMPTS + 1)):
+        raise InputError("environment", ATTEMPTS, text, f"1 to {MOST_ATTEMPTS}")
+    attempts = int(text)
+    output = os.fstat(sys.stdout.fileno())
     for attempt in range(1, attempts + 1):
-        with machines.relay(torus), fidelity.Watch(torus, attempt, waited_s) as watch:
+        with launcher_process.relay(torus), fidelity.Watch(torus, attempt, waited_s) as watch:
             status = once(torus)
         is_last = attempt == attempts or status != 0 or not is_worth_another(watch.guard)
-        if is_last or not output.truncate():
+        if is_last or not stat.S_ISREG(output.st_mode):  # a terminal or a pipe keeps what the launch has written
             break
-        print(f"railyard: {_void(watch.guard)}; launching again", file=sys.stderr, flush=True)
+        os.ftruncate(sys.stdout.fileno(), output.st_size)
+        os.lseek(sys.stdout.fileno(), output.st_size, os.SEEK_SET)
+        print(f"railyard: {watch.guard.warning}; launching again", file=sys.stderr, flush=True)
     _report(watch)
     return status
 
@@ -178,7 +180,7 @@ def _launch_once_granted(torus: VirtualTorus, command: Sequence[str], variables:
     _check_router(torus)
     with gate.Gate(torus.folder) as stop:
         process = launcher_process.start(torus, command, {**variables, **stop.environment}, HEAD)
-        if not stop.wait(lambda: not process.is_running()):
+        if not stop.wait(lambda: process.child.poll() is not None):
             return process.wait()
         torus, waited_s = _take_locks(torus)
         with fidelity.Watch(torus, waited_s=waited_s) as watch:
@@ -193,43 +195,18 @@ def is_worth_another(guard: fidelity.GuardReport) -> bool:
     return guard.by_load and guard.watched_s <= LONGEST_REPEATED_S
 
 
-def _attempts() -> int:
-    """Return the number of times that a launch may be started; InputError if it is not 1 to MOST_ATTEMPTS."""
-    text = os.environ.get(ATTEMPTS, "1")
-    if text not in map(str, range(1, MOST_ATTEMPTS + 1)):
-        raise InputError("environment", ATTEMPTS, text, f"1 to {MOST_ATTEMPTS}")
-    return int(text)
-
-
-class _Output:
-    """This process's stdout, and its size before a launch began to write there; None if it is not a regular file."""
-
-    def __init__(self) -> None:
-        status = os.fstat(sys.stdout.fileno())
-        self.size_bytes = status.st_size if stat.S_ISREG(status.st_mode) else None
-
-    def truncate(self) -> bool:
-        """Remove what the launch has written; return False if it went to a terminal or a pipe."""
-        if self.size_bytes is None:
-            return False
-        os.ftruncate(sys.stdout.fileno(), self.size_bytes)
-        os.lseek(sys.stdout.fileno(), self.size_bytes, os.SEEK_SET)
-        return True
-
-
-def _void(guard: fidelity.GuardReport) -> str:
-    """Return the message for a void launch, with all reasons."""
-    return f"this launch is void: {'; '.join(guard.reasons)}"
-
-
 def _report(watch: fidelity.Watch) -> None:
-    """Print the guard's verdict unless it is sound, and write its evidence to the file that RAILYARD_EVIDENCE names."""
-    if watch.guard.verdict == fidelity.GuardVerdict.VOID:
-        print(f"railyard: {_void(watch.guard)}", file=sys.stderr)
-    elif watch.guard.warning:
+    """Print the guard's verdict unless it is sound, and write its evidence to the file that RAILYARD_EVIDENCE names.
+
+    Raises RunError if the file cannot be written.
+    """
+    if watch.guard.warning:
         print(f"railyard: {watch.guard.warning}", file=sys.stderr)
     if path := os.environ.get("RAILYARD_EVIDENCE"):
-        fidelity.write(watch.evidence(), Path(path))
+        try:
+            replace_file(Path(path), json.dumps(watch.evidence()))
+        except OSError as error:
+            raise RunError(f"cannot write the launch's evidence to {path}: {error.strerror}") from error
 
 
 def _check_router(torus: VirtualTorus) -> None:

@@ -1,7 +1,7 @@
 """Bring tori up and down, and list them. Each torus that is up has a folder under /run/railyard.
 
     /run/railyard/lock                 locked while a torus is made, changed or removed (virtual/locks.py)
-    /run/railyard/.autogroup           exists while autogroups are off because of tori (virtual/autogroup.py)
+    /run/railyard/.autogroup           exists while autogroups are off because of tori (virtual/kernel_limits.py)
     /run/railyard/NAME/launching       locked by a launch on the torus
     /run/railyard/NAME/torus.json      the request, and whether the torus is complete
     /run/railyard/NAME/hosts           /etc/hosts of every host of the torus
@@ -42,12 +42,12 @@ from railyard.placements.topology import faults as fault_model
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.faults import Faults
 from railyard.torus.engines import DEFAULT, engines, netns, router
-from railyard.torus.engines.base import Containers, NodeOrder, Progress
+from railyard.torus.engines.base import Containers, NodeOrder, Progress, replace_file
 from railyard.torus.plan import plan
 from railyard.torus.plan.parts import Parts, divide, own_plan
 from railyard.torus.plan.plan import Shape, TorusPlan
 from railyard.torus.slurm import cluster
-from railyard.torus.virtual import autogroup, locks, machines
+from railyard.torus.virtual import kernel_limits, locks, machines
 
 RUN = Path("/run/railyard")
 NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
@@ -55,17 +55,24 @@ NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 RESERVED = frozenset({"lock", "launch"})
 #: The file in a torus's folder that a launch on the torus locks.
 LAUNCHING = "launching"
-#: The name that reframe.yml gives the torus of a job script: `job$$`.
-OF_A_JOB = re.compile(r"job(\d+)")
 UNFINISHED_S = 1.0  # seconds in which Docker finishes the containers that a killed `up` requested
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
-    """A process, by its number and its start time in the kernel's ticks, because a number can be used again."""
+    """A job script that has a torus of its own, which reframe.yml names `job$$`.
+
+    It is known by its process number and its start time in the kernel's ticks, because a number can be used again.
+    """
 
     pid: int
     started: str
+
+    @classmethod
+    def of(cls, name: str) -> Owner | None:
+        """Return the job script that calls this process, if the torus of this name is its own; None if not."""
+        pid = os.getppid()
+        return cls(pid=pid, started=parent.started(pid)) if name == f"job{pid}" else None
 
     def lives(self) -> bool:
         """Return whether this process still runs, and not another one with its number."""
@@ -109,6 +116,7 @@ class VirtualTorus:
 
     def provenance(self) -> dict[str, Any]:
         """Return what a record stores of the torus, in `provenance.torus` (docs/formats.md)."""
+        made_of = self.containers
         return {
             "name": self.name,
             "engine": self.engine,
@@ -120,15 +128,10 @@ class VirtualTorus:
             **({"buffer_cells": self.shape.buffer_cells} if self.shape.network == "router" else {}),
             **self.topology.routes.to_dict(),
             "faults": list(self.faults.summary),
-            **self._image(),
+            **({"image": made_of.image, "image_sha256": made_of.image_sha256} if made_of else {}),
             **({"machines": len(self.parts.machines)} if self.parts else {}),
             **({"slowed_from": self.shape.slowed_from} if self.shape.slowed_from else {}),
         }
-
-    def _image(self) -> dict[str, str]:
-        """Return name and digest of the nodes' image; empty for namespaces."""
-        made_of = self.containers
-        return {"image": made_of.image, "image_sha256": made_of.image_sha256} if made_of else {}
 
 
 def up(
@@ -161,7 +164,7 @@ def up(
         complete=True,
         containers=containers,
         slurm=with_slurm,
-        owner=_owner_of(name),
+        owner=Owner.of(name),
         parts=divided,
     )
     torus_plan = requested.plan()
@@ -178,7 +181,7 @@ def up(
         # A killed `up` leaves its folder. Without the folder no engine is still making containers for it.
         _remove(name, also=engine, finished=not (RUN / name).exists())
         write(dataclasses.replace(requested, complete=False), torus_plan)
-        autogroup.turn_off(RUN)
+        kernel_limits.turn_off_groups(RUN)
         try:
             if divided is None or sockets is not None:
                 _create(requested, torus_plan, progress, sockets or {})
@@ -191,14 +194,6 @@ def up(
             raise
         write(requested, torus_plan)
     return requested, True
-
-
-def _owner_of(name: str) -> Owner | None:
-    """Return the job script that calls this process, if it owns a torus of this name; None for any other torus."""
-    match = OF_A_JOB.fullmatch(name)
-    if match is None or int(match[1]) != os.getppid():
-        return None
-    return Owner(pid=os.getppid(), started=parent.started(os.getppid()))
 
 
 def _existing(requested: VirtualTorus) -> VirtualTorus | None:
@@ -304,6 +299,7 @@ def read(name: str) -> VirtualTorus | None:
 
 def from_document(name: str, document: Mapping[str, Any]) -> VirtualTorus:
     """Return the torus of a document that `to_document` made."""
+    made_of = document["containers"]
     return VirtualTorus(
         name=name,
         engine=engines()[document["engine"]].name,
@@ -311,17 +307,12 @@ def from_document(name: str, document: Mapping[str, Any]) -> VirtualTorus:
         shape=Shape(**document["shape"]),
         complete=document["complete"],
         faults=fault_model.parse(document["faults"]),
-        containers=_read_containers(document["containers"]),
+        containers=Containers(**{**made_of, "volumes": tuple(made_of["volumes"])}) if made_of else None,
         slurm=document["slurm"],
         owner=Owner(**document["owner"]) if document.get("owner") else None,
         pending=fault_model.parse(document["pending"]) if document.get("pending") is not None else None,
         parts=Parts.from_dict(document["parts"]) if document.get("parts") else None,
     )
-
-
-def _read_containers(document: dict[str, Any] | None) -> Containers | None:
-    """Return the containers of the nodes from their part of torus.json."""
-    return Containers(**{**document, "volumes": tuple(document["volumes"])}) if document else None
 
 
 def write(torus: VirtualTorus, torus_plan: TorusPlan) -> None:
@@ -336,11 +327,10 @@ def write(torus: VirtualTorus, torus_plan: TorusPlan) -> None:
         "torus.json": json.dumps(to_document(torus), indent=1),
     }
     for name, text in texts.items():
-        path, temporary = torus.folder / name, torus.folder / f".{name}"
+        path = torus.folder / name
         if path.is_file() and path.read_text(encoding="utf-8") == text:
             continue  # a daemon may have mounted it, and no file can be mounted over one that has been replaced
-        temporary.write_text(text, encoding="utf-8")
-        temporary.rename(path)
+        replace_file(path, text)
 
 
 def to_document(torus: VirtualTorus) -> dict[str, Any]:
@@ -362,48 +352,26 @@ def to_document(torus: VirtualTorus) -> dict[str, Any]:
 def _create(torus: VirtualTorus, torus_plan: TorusPlan, progress: Progress, sockets: Mapping[int, int]) -> None:
     """Make all of a torus, or its part on this machine: nodes, network, router, and Slurm if it has one."""
     nodes = [node.name for node in torus.topology.nodes]
+    name, folder = torus.name, torus.folder
+    order = NodeOrder(torus=name, nodes=nodes, made_of=torus.containers, hosts=dict(torus_plan.hosts), folder=folder)
     if torus.slurm:
-        cluster.prepare(torus.name, torus.topology, torus.folder)
-    order = NodeOrder(
-        torus=torus.name, nodes=nodes, made_of=torus.containers, hosts=dict(torus_plan.hosts), folder=torus.folder
-    )
-    if torus.slurm:
-        order = dataclasses.replace(
-            order, environment=cluster.environment(torus.folder), mounts=functools.partial(cluster.mounts, torus.folder)
-        )
+        cluster.prepare(name, torus.topology, folder)
+        mounts = functools.partial(cluster.mounts, folder)
+        order = dataclasses.replace(order, environment=cluster.environment(folder), mounts=mounts)
     pids = engines()[torus.engine].create(order, progress)
     count_before = len(pids)
-    netns.create(
-        torus.name,
-        torus_plan,
-        lambda done: progress(count_before + done),
-        pids,
-        before_configuring=lambda: _start_router(torus, sockets),
-    )
+
+    def start_router() -> None:
+        if torus.shape.network == "router":
+            router.start(name, torus_plan, folder, parts=torus.parts, sockets=sockets)
+
+    netns.create(name, torus_plan, lambda done: progress(count_before + done), pids, before_configuring=start_router)
     if torus.parts:
-        machines.join_heads(torus.name, torus.parts)
+        machines.join_heads(name, torus.parts)
     count_before += len(torus_plan.namespaces)
     if torus.slurm:
         cluster.start(
-            torus.name,
-            torus.topology,
-            torus.folder,
-            progress=lambda done: progress(count_before + done),
-            containers=torus.containers,
-        )
-
-
-def _start_router(torus: VirtualTorus, sockets: Mapping[int, int]) -> None:
-    """Start the user-space router of a torus that has one."""
-    if torus.shape.network == "router":
-        router.start(
-            torus.name,
-            torus.topology,
-            torus.shape,
-            faults=torus.faults,
-            folder=torus.folder,
-            parts=torus.parts,
-            sockets=sockets,
+            name, nodes, folder, progress=lambda done: progress(count_before + done), containers=torus.containers
         )
 
 
@@ -414,8 +382,10 @@ def _end(name: str) -> bool:
     """
     namespaces = netns.namespaces(name)
     netns.refuse_inside(netns.identities(namespaces))
-    torus = read(name)
-    _mark_incomplete(name)
+    torus, path = read(name), RUN / name / "torus.json"
+    with contextlib.suppress(OSError, ValueError, TypeError):  # whatever else the file contains
+        document = {**json.loads(path.read_text(encoding="utf-8")), "complete": False}
+        replace_file(path, json.dumps(document, indent=1))
     netns.kill(namespaces)
     return torus is not None and torus.complete
 
@@ -437,24 +407,10 @@ def _remove(name: str, *, also: str = "", finished: bool = False) -> None:
     shutil.rmtree(RUN / name, ignore_errors=True)
 
 
-def _mark_incomplete(name: str) -> None:
-    """Set `complete` to False in torus.json, whatever else the file contains."""
-    path = RUN / name / "torus.json"
-    temporary = path.with_name(".torus.json")
-    with contextlib.suppress(OSError, ValueError, TypeError):
-        document = {**json.loads(path.read_text(encoding="utf-8")), "complete": False}
-        temporary.write_text(json.dumps(document, indent=1), encoding="utf-8")
-        temporary.rename(path)
-
-
 def _orphans() -> dict[str, int]:
     """Return name -> process number of the job script, for tori whose script has ended."""
-    tori = {name: read(name) for name in sorted(names())}
-    return {
-        name: torus.owner.pid
-        for name, torus in tori.items()
-        if torus is not None and torus.owner is not None and not torus.owner.lives()
-    }
+    tori = filter(None, map(read, sorted(names())))
+    return {torus.name: torus.owner.pid for torus in tori if torus.owner and not torus.owner.lives()}
 
 
 def remove_orphans() -> None:
@@ -486,6 +442,6 @@ def lock() -> Iterator[None]:
         yield
     finally:
         if not names():
-            autogroup.restore(RUN)
+            kernel_limits.restore_groups(RUN)
             shutil.rmtree(RUN, ignore_errors=True)
         os.close(descriptor)

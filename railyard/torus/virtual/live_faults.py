@@ -17,11 +17,9 @@ from railyard.placements.topology.base import Link, Topology
 from railyard.placements.topology.faults import Faults
 from railyard.torus.engines import netns, router
 from railyard.torus.plan import plan
-from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import lifecycle, machines
 from railyard.torus.virtual.lifecycle import VirtualTorus
 
-Batches = dict[str, list[str]]
 #: The longest that a packet may be held up by jitter, in s of the torus: MPI over TCP makes little progress with more.
 MOST_JITTER_S = 1.0
 
@@ -64,7 +62,15 @@ def check(torus: VirtualTorus, faults: Faults) -> None:
     if torus.shape.network != "router":
         faults.check_steady()
     plan.make(torus.topology, torus.shape, faults)
-    check_rates(torus.topology, torus.shape, faults)
+    lowest, full = torus.shape.lowest_rate_bit_s, torus.shape.rate_bit_s(torus.topology.host_rate_gbyte_s)
+    for name in faults.lost:
+        left = faults.rate_gbyte_s(torus.topology, torus.topology.links_by_name[name])
+        if torus.shape.rate_bit_s(left) < lowest:
+            valid = f"a loss that leaves at least {lowest / 1e6:.2g} Mbit/s; use a higher --rate-scale"
+            raise InputError("--lanes-lost", "link", name, valid)
+    for percent in set(faults.injection_percent.values()):
+        if full * percent / 100 < lowest:
+            raise InputError("--injection", "", percent, f"{100 * lowest / full:.3g} to 100 at this rate scale")
     most_us = MOST_JITTER_S * 1e6 * torus.shape.rate_scale
     for name, trouble in faults.troubled.items():
         if trouble.jitter_us > most_us:
@@ -86,35 +92,21 @@ def settle(torus: VirtualTorus) -> VirtualTorus:
 def _change(torus: VirtualTorus, from_faults: Faults, to_faults: Faults) -> None:
     """Change the network of a torus from one set of faults to another; skip what has been changed already."""
     if torus.shape.network == "router":
-        router.change(torus.name, torus.topology, torus.shape, faults=to_faults, folder=torus.folder, parts=torus.parts)
+        router.change(torus.name, torus.plan(to_faults), torus.folder, parts=torus.parts)
         return
-    before = plan.make(torus.topology, torus.shape, from_faults)
-    after = plan.make(torus.topology, torus.shape, to_faults)
+    before, after = torus.plan(from_faults), torus.plan(to_faults)
     healed = _ports(torus.topology, from_faults.down - to_faults.down)
     dead = _ports(torus.topology, to_faults.down - from_faults.down)
     old = {namespace.name: namespace for namespace in before.namespaces}
     again = torus.pending is not None
-    steps: tuple[tuple[str, Batches], ...] = (
+    steps: tuple[tuple[str, Mapping[str, list[str]]], ...] = (
         ("ip", {n.name: netns.revive_lines(n, healed.get(n.name, ())) for n in after.namespaces}),
         ("ip", {n.name: netns.reroute_lines(old[n.name], n, again=again) for n in after.namespaces}),
         ("tc", {n.name: netns.reshape_lines(old[n.name].shapers, n.shapers) for n in after.namespaces}),
         ("ip", {name: [f"link set {port} down" for port in ports] for name, ports in dead.items()}),
     )
-    for program, batches in steps:
-        _run(torus.name, program, batches)
-
-
-def check_rates(topology: Topology, shape: Shape, faults: Faults) -> None:
-    """Raise InputError for a fault that leaves a rate too low for a shaper."""
-    lowest = shape.lowest_rate_bit_s
-    for name in faults.lost:
-        if shape.rate_bit_s(faults.rate_gbyte_s(topology, topology.links_by_name[name])) < lowest:
-            valid = f"a loss that leaves at least {lowest / 1e6:.2g} Mbit/s; use a higher --rate-scale"
-            raise InputError("--lanes-lost", "link", name, valid)
-    for percent in set(faults.injection_percent.values()):
-        full = shape.rate_bit_s(topology.host_rate_gbyte_s)
-        if full * percent / 100 < lowest:
-            raise InputError("--injection", "", percent, f"{100 * lowest / full:.3g} to 100 at this rate scale")
+    for program, lines_of in steps:
+        netns.batches(torus.name, program, lines_of)
 
 
 def _ports(topology: Topology, names: Iterable[str]) -> Mapping[str, list[str]]:
@@ -124,12 +116,3 @@ def _ports(topology: Topology, names: Iterable[str]) -> Mapping[str, list[str]]:
         link: Link = topology.links_by_name[name]
         ports.setdefault(topology.router_name(link.source), []).append(link.port)
     return ports
-
-
-def _run(torus: str, program: str, batches: Batches) -> None:
-    """Run lines for `ip` or `tc` in the namespaces of a torus; `batches` is host -> lines."""
-    work = [(netns.full_name(torus, name), program, lines) for name, lines in batches.items() if lines]
-    if not work:
-        return
-    for _ in netns.at_once(netns.run_in, work):
-        pass

@@ -43,8 +43,6 @@ PAUSE_S = 0.05
 INSIDE_LAUNCH = "RAILYARD_LAUNCHING"
 #: A variable that is set in the namespaces of an ordinary user (`rootless`), who is root there.
 INSIDE_HOLDER = "RAILYARD_INSIDE"
-#: The variable that names the torus whose locks `railyard launch-roles` holds for the launchers that it starts.
-AS_ONE = "RAILYARD_ONE_LAUNCH"
 LAUNCH = "another launch on this machine to end"
 SHARED_FOLDERS = (Path("/dev/shm"), Path("/tmp"))
 OF_ROOT = Path("/run/railyard.launch")
@@ -78,21 +76,6 @@ def take_turn(*, inheritable: bool = False) -> list[int]:
 
 
 @contextlib.contextmanager
-def as_one_launch(torus: str) -> Iterator[None]:
-    """Let launchers that start within the block run at the same time, on a torus whose locks this process holds."""
-    os.environ[AS_ONE] = torus
-    try:
-        yield
-    finally:
-        del os.environ[AS_ONE]
-
-
-def is_part_of_launch(torus: str) -> bool:
-    """Return whether this process is started by one that holds the locks of a launch on the torus (`as_one_launch`)."""
-    return os.environ.get(AS_ONE) == torus and INSIDE_LAUNCH not in os.environ
-
-
-@contextlib.contextmanager
 def turn() -> Iterator[None]:
     """Hold the machine's launch locks within the block, so that no launch runs meanwhile."""
     descriptors = take_turn()
@@ -103,28 +86,10 @@ def turn() -> Iterator[None]:
             os.close(descriptor)
 
 
-@contextlib.contextmanager
-def turn_unless_held(launching: Path) -> Iterator[None]:
-    """Hold the machine's launch locks within the block, unless a torus's lock `launching` is held.
-
-    In that case a launch runs on this torus, and its faults may come while it runs.
-    """
-    with contextlib.nullcontext() if is_held(launching) else turn():
-        yield
-
-
 def is_held(path: Path) -> bool:
     """Return whether another process holds a lock on a file."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
+    with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+        return not _is_free(file.fileno())
     return False
 
 
@@ -227,39 +192,28 @@ def _held(path: Path, opened: Callable[[Path], int], what: str, patience_s: floa
 
 
 def _locked(path: Path, opened: Callable[[Path], int], what: str, give_up_at: float | None, *, awaited: Path) -> int:
-    """Return a descriptor that holds the lock of one file; at `give_up_at` return one without the lock.
+    """Return a descriptor that holds the lock of one file; at `give_up_at` (monotonic) return one without the lock.
 
-    `opened` opens the file. If the file was replaced meanwhile, the new one is opened. A wait is reported with the
-    holder of the lock of `awaited`.
+    `opened` opens the file. If the file was replaced meanwhile, the new one is opened. After SILENT_S seconds the wait
+    is reported once for each file, with the holder of the lock of `awaited`; so is the end of a wait in vain.
     """
     while True:
-        descriptor = opened(path)
-        is_locked = _wait(descriptor, what, give_up_at, awaited)
+        descriptor, report_at = opened(path), time.monotonic() + SILENT_S
+        while not (is_locked := _is_free(descriptor)):
+            now = time.monotonic()
+            if give_up_at is not None and now > give_up_at:
+                _report(awaited, f"no longer waiting for {what}")
+                break
+            if now > report_at:
+                _report(awaited, f"waiting for {what}")
+                report_at = math.inf
+            time.sleep(PAUSE_S)
         with contextlib.suppress(FileNotFoundError):
             if is_locked and _is_root() and os.fstat(descriptor).st_uid != 0:
                 path.unlink()
             if not is_locked or os.path.samestat(path.stat(), os.fstat(descriptor)):
                 return descriptor
         os.close(descriptor)  # the file was removed or replaced
-
-
-def _wait(descriptor: int, what: str, give_up_at: float | None, awaited: Path) -> bool:
-    """Take an exclusive lock on an open file; return False if it is not free at `give_up_at` (time.monotonic()).
-
-    After SILENT_S seconds the wait is reported once with the holder of the lock of `awaited`; so is the end of a wait
-    in vain.
-    """
-    report_at = time.monotonic() + SILENT_S
-    while not _is_free(descriptor):
-        now = time.monotonic()
-        if give_up_at is not None and now > give_up_at:
-            _report(awaited, f"no longer waiting for {what}")
-            return False
-        if now > report_at:
-            _report(awaited, f"waiting for {what}")
-            report_at = math.inf
-        time.sleep(PAUSE_S)
-    return True
 
 
 def _is_free(descriptor: int) -> bool:

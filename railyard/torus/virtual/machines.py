@@ -13,11 +13,11 @@ network of one machine; messages between ranks never cross it.
 
 from __future__ import annotations
 
-import array
 import contextlib
 import errno
 import hashlib
 import json
+import math
 import os
 import secrets
 import shlex
@@ -26,19 +26,17 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Listener
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
-from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError, RunError
 from railyard.torus.engines import netns
-from railyard.torus.native.programs import ENTER, system_path
+from railyard.torus.native.programs import system_path
 from railyard.torus.plan.parts import Machine, Parts
 from railyard.torus.plan.plan import HEAD
 
@@ -52,14 +50,10 @@ RAILYARD = [sys.executable, "-m", "railyard.cli"]
 #: Shells take one text, srun and others take words.
 REMOTE_SHELLS = frozenset({"ssh", "rsh"})
 CONNECT_S = 20.0  # seconds in which all routers must be connected
-PAUSE_S = 0.005  # seconds between two looks at the output of another machine
+PAUSE_S = 0.002  # seconds between two looks at the output of a program
 VXLAN_PORT = 4789
 CLOSED_PORT = 1  # where no machine listens
 WIRE_LIMIT_S = 0.5
-#: The program that takes the place of one on another machine.
-AGENT = CHECKOUT / "railyard" / "torus" / "bin" / "elsewhere"
-#: Variables that daemons of a launch inherit on this machine, and get by name on another one.
-PASSED = ("FI_", "HWLOC_", "HYDRA_", "I_MPI_", "LD_", "MPIR_", "OMPI_", "PATH", "PMI", "PRTE_", "RAILYARD_", "UCX_")
 
 
 def read(path: Path) -> list[Machine]:
@@ -97,7 +91,14 @@ def _of_lines(lines: Sequence[str], source: str) -> list[Machine]:
 
 def parts_here(machines: Sequence[Machine], reach: Sequence[str]) -> Parts:
     """Return the parts of a torus on these machines; InputError unless exactly one of them is this machine."""
-    own = [number for number, machine in enumerate(machines) if _is_here(machine.address)]
+
+    def is_here(address: str) -> bool:
+        with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as trial:
+            trial.bind((address, 0))
+            return True
+        return False
+
+    own = [number for number, machine in enumerate(machines) if is_here(machine.address)]
     if len(own) != 1:
         valid = "machines with one address each, exactly one of them this machine's"
         raise InputError("--hosts", "addresses", ", ".join(machine.address for machine in machines), valid)
@@ -108,14 +109,6 @@ def parts_here(machines: Sequence[Machine], reach: Sequence[str]) -> Parts:
     if not words:
         raise InputError("--reach", "", " ".join(reach), "a command, with {host} or {address} in it")
     return Parts(machines=tuple(machines), own=own[0], head=own[0], reach=tuple(reach))
-
-
-def _is_here(address: str) -> bool:
-    """Return whether an address is this machine's."""
-    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as trial:
-        trial.bind((address, 0))
-        return True
-    return False
 
 
 def wire_s(parts: Parts) -> float:
@@ -162,64 +155,74 @@ def on_others(parts: Parts | None, words: Sequence[str], text: str = "") -> list
     return outputs
 
 
-class Divided(Protocol):
-    """What is needed here of a torus: its name, folder and parts, and node -> number of its machine."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def folder(self) -> Path: ...
-    @property
-    def parts(self) -> Parts | None: ...
-    @property
-    def machine_of(self) -> Mapping[str, int]: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Watcher:
-    """A program on another machine that runs until its input ends, and the file with its output."""
+    """A program on a machine that runs until its input ends, and the file with its output.
+
+    `machine` is empty for this machine. `complaint` is what the program has written on stderr, once it has ended.
+    """
 
     machine: str
     process: subprocess.Popen[str]
     output: IO[str]
+    complaint: str = ""
+
+    def text(self) -> str:
+        """Return the output so far; the position of the file, where the program writes, does not move."""
+        number = self.output.fileno()
+        return os.pread(number, os.fstat(number).st_size, 0).decode()
 
     def wait_for(self, text: str) -> None:
-        """Wait until the output has a text; RunError with the machine's name if the program ends before."""
-        deadline = time.monotonic() + CONNECT_S
-        while text not in os.pread(self.output.fileno(), 1 << 20, 0).decode():
+        """Wait until the output has a text; RunError with the machine's name if the program ends before.
+
+        Another machine has `CONNECT_S` seconds for it.
+        """
+        deadline = time.monotonic() + CONNECT_S if self.machine else math.inf
+        while text not in self.text():
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.process.kill()
                 complaint = self.process.communicate()[1]
-                raise RunError(f"{self.machine}: {_last_line(complaint) or 'it does not answer'}")
+                if self.machine:
+                    raise RunError(f"{self.machine}: {_last_line(complaint) or 'it does not answer'}")
+                raise RunError(_last_line(complaint) or "the counters cannot be read")
             time.sleep(PAUSE_S)
 
     def end(self) -> list[str]:
         """End the program; return the lines of its output."""
-        self.process.communicate()
+        _, self.complaint = self.process.communicate()
         with self.output as file:
             file.seek(0)
             return file.readlines()
 
 
-def watch(parts: Parts | None, words: Sequence[str]) -> list[Watcher]:
-    """Start a program on every other machine that runs until its input ends."""
+def watch(parts: Parts | None, words: Sequence[str], folder: Path) -> list[Watcher]:
+    """Start a program that runs until its input ends: here, and then on every other machine of a torus.
+
+    Its output goes to a file in `folder`, because a pipe would fill.
+    """
     watchers = []
-    for machine in parts.others.values() if parts else ():
-        output = tempfile.TemporaryFile("w+")  # noqa: SIM115 - its watcher closes it; a pipe would fill
-        watchers.append(Watcher(machine=machine.name, process=_start(parts, machine, words, output), output=output))
+    for machine in (None, *(parts.others.values() if parts else ())):
+        output = tempfile.TemporaryFile("w+", dir=folder)  # noqa: SIM115 - its watcher closes it
+        process, name = _start(parts, machine, words, output), machine.name if machine else ""
+        watchers.append(Watcher(machine=name, process=process, output=output))
     return watchers
 
 
 def _start(
-    parts: Parts | None, machine: Machine, words: Sequence[str], output: IO[str] | int = subprocess.PIPE
+    parts: Parts | None, machine: Machine | None, words: Sequence[str], output: IO[str] | int = subprocess.PIPE
 ) -> subprocess.Popen[str]:
-    """Start a program on another machine, with pipes; RunError if the command that reaches it is absent."""
-    assert parts is not None
+    """Start a program on another machine, or here for None, with pipes.
+
+    Raises RunError if the command that reaches the machine is absent.
+    """
+    if machine is not None:
+        assert parts is not None
+        words = command(parts, machine, words)
     pipe = subprocess.PIPE
     try:
-        return subprocess.Popen(command(parts, machine, words), stdin=pipe, stdout=output, stderr=pipe, text=True)
+        return subprocess.Popen(words, stdin=pipe, stdout=output, stderr=pipe, text=True)
     except FileNotFoundError as error:
-        raise RunError(f"no {parts.reach[0]} on the PATH, to reach {machine.name}") from error
+        raise RunError(f"no {words[0]} on the PATH" + (f", to reach {machine.name}" if machine else "")) from error
 
 
 def _last_line(text: str) -> str:
@@ -327,90 +330,5 @@ def join_heads(name: str, parts: Parts) -> None:
     head, own = netns.full_name(name, HEAD), parts.machines[parts.own].address
     netns.batch("ip", [f"link add vx0 netns {head} type vxlan id {number} local {own} dstport {VXLAN_PORT} nolearning"])
     lines = [f"fdb append 00:00:00:00:00:00 dev vx0 dst {machine.address}" for machine in parts.others.values()]
-    for program, words in (("ip", ["link set vx0 mtu 1500 master mgmt0 up"]), ("bridge", lines)):
-        for _ in netns.at_once(netns.run_in, [(head, program, words)]):
-            pass
-
-
-# Start what a launch runs on other machines. -------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def relay(torus: Divided) -> Iterator[None]:
-    """Start programs on nodes of other machines for `railyard-enter`, by a socket in the torus's folder.
-
-    railyard-enter runs inside the torus, from where no other machine can be reached.
-    """
-    folder, parts = torus.folder, torus.parts
-    if parts is None:
-        yield
-        return
-    path = folder / "agent"
-    path.unlink(missing_ok=True)
-    (folder / "elsewhere").unlink(missing_ok=True)
-    (folder / "elsewhere").symlink_to(AGENT)
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(str(path))
-        path.chmod(0o600)
-        server.listen(1024)
-        threading.Thread(target=_serve, args=(server, torus.name, parts, torus.machine_of), daemon=True).start()
-        yield
-        path.unlink(missing_ok=True)
-        server.shutdown(socket.SHUT_RDWR)
-
-
-def _serve(server: socket.socket, name: str, parts: Parts, machine_of: Mapping[str, int]) -> None:
-    """Accept requests until the socket is closed."""
-    with contextlib.suppress(OSError):
-        while True:
-            connection, _ = server.accept()
-            threading.Thread(target=_run, args=(connection, name, parts, machine_of), daemon=True).start()
-
-
-def _run(connection: socket.socket, name: str, parts: Parts, machine_of: Mapping[str, int]) -> None:
-    """Run one program on a node of another machine, with the caller's files, and answer with its status."""
-    with connection:
-        data, control, _, _ = connection.recvmsg(1 << 20, socket.CMSG_SPACE(3 * array.array("i").itemsize))
-        files = array.array("i")
-        for _, _, sent in control:
-            files.frombytes(sent[: len(sent) // files.itemsize * files.itemsize])
-        size = int.from_bytes(data[:4])
-        while len(data) < size + 4:
-            data += connection.recv(1 << 20)
-        request = json.loads(data[4:])
-        words = entered(
-            name, request["host"], request["words"], environment=request["environment"], folder=request["folder"]
-        )
-        if request["host"] not in machine_of:
-            os.write(files[2], f"railyard-enter: the torus has no host {request['host']}\n".encode())
-            return
-        machine = parts.machines[machine_of[request["host"]]]
-        process = subprocess.Popen(command(parts, machine, words), stdin=files[0], stdout=files[1], stderr=files[2])
-        for descriptor in files:
-            os.close(descriptor)
-        watcher = threading.Thread(target=_end_with, args=(connection, process), daemon=True)
-        watcher.start()
-        status = process.wait()
-        with contextlib.suppress(OSError):
-            connection.sendall(bytes([status & 255 if status >= 0 else 128 - status]))
-
-
-def _end_with(connection: socket.socket, process: subprocess.Popen[bytes]) -> None:
-    """End a program when its caller has ended."""
-    with contextlib.suppress(OSError):
-        connection.recv(1)
-    if process.poll() is None:
-        process.terminate()
-
-
-def entered(name: str, host: str, words: Sequence[str], *, environment: Mapping[str, str], folder: str) -> list[str]:
-    """Return the words that run a program on a node, on the machine that has it."""
-    passed = [f"{key}={value}" for key, value in environment.items() if key.startswith(PASSED)]
-    script = f'cd {shlex.quote(folder)} 2>/dev/null; exec "$@"'
-    return ["env", *passed, f"RAILYARD_TORUS={name}", "sh", "-c", script, "sh", str(ENTER), *_options(host, words)]
-
-
-def _options(host: str, words: Sequence[str]) -> list[str]:
-    """Return the arguments of railyard-enter: its options are before the host."""
-    options = [word for word in words[:1] if word == "-s"]
-    return [*options, host, *words[len(options) :]]
+    netns.batches(name, "ip", {HEAD: ["link set vx0 mtu 1500 master mgmt0 up"]})
+    netns.batches(name, "bridge", {HEAD: lines})

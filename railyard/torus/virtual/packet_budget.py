@@ -8,6 +8,7 @@ the packet size, and half as many acknowledgements in the other direction.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import math
 import multiprocessing
@@ -15,7 +16,7 @@ import os
 import platform
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from threading import BrokenBarrierError
@@ -30,13 +31,10 @@ from railyard.torus.plan.parts import Parts
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import counters, locks, machines
 
+_SINGLE = Dimension(extent=1, tiles=1, pattern=(LinkClass.CABLE,))
 RING = Torus(
     name="packet-budget",
-    dimensions=(
-        Dimension(extent=4, tiles=1, pattern=(LinkClass.CABLE,)),
-        Dimension(extent=1, tiles=1, pattern=(LinkClass.CABLE,)),
-        Dimension(extent=1, tiles=1, pattern=(LinkClass.CABLE,)),
-    ),
+    dimensions=(dataclasses.replace(_SINGLE, extent=4), _SINGLE, _SINGLE),
     tile_rates_gbyte_s={LinkClass.CABLE: 1.0, LinkClass.HOST: 1.0},
     host_tiles=1,
 )
@@ -67,18 +65,6 @@ def demand_packets_s(topology: Topology, shape: Shape) -> float:
     total_gbyte_s = sum(link.rate_gbyte_s for link in topology.links()) + hosts
     data = shape.rate_bit_s(total_gbyte_s) / (8 * (shape.mtu_bytes + plan.ETHERNET_BYTES))
     return data * (1 + 1 / ACKNOWLEDGED_PACKETS)
-
-
-def warning(topology: Topology, shape: Shape, budget_packets_s: float) -> str:
-    """Return the warning for a torus whose demand exceeds the machine's budget; an empty text if it does not."""
-    demand = demand_packets_s(topology, shape)
-    if demand <= budget_packets_s:
-        return ""
-    better = shape.rate_scale * budget_packets_s / demand
-    return (
-        f"every link busy at once would be {demand / 1e3:.0f} thousand packets/s, and this machine forwards about "
-        f"{budget_packets_s / 1e3:.0f}; for such loads use --rate-scale {better:.2g}, or fewer nodes"
-    )
 
 
 def reserved_scale(
@@ -120,14 +106,22 @@ def slower_scale(topology: Topology, shape: Shape) -> float:
 
 
 def advice(topology: Topology, shape: Shape) -> str:
-    """Return the warning for a torus that is up; an empty text if it fits or the budget cannot be measured.
+    """Return the warning for a torus whose demand exceeds the machine's budget; an empty text if it does not.
 
-    The torus is up whether or not the measurement works, so its failure must not end the command.
+    The text is also empty if the budget cannot be measured: the torus is up, so a failure must not end the command.
     """
     try:
-        return warning(topology, shape, cached_packets_s())
+        budget_packets_s = cached_packets_s()
     except (BrokenBarrierError, RunError, OSError):
         return ""
+    demand = demand_packets_s(topology, shape)
+    if demand <= budget_packets_s:
+        return ""
+    better = shape.rate_scale * budget_packets_s / demand
+    return (
+        f"every link busy at once would be {demand / 1e3:.0f} thousand packets/s, and this machine forwards about "
+        f"{budget_packets_s / 1e3:.0f}; for such loads use --rate-scale {better:.2g}, or fewer nodes"
+    )
 
 
 def most_scale(topology: Topology, shape: Shape) -> float:
@@ -164,35 +158,26 @@ def cached_packets_s(is_enough: Callable[[float], bool] = lambda _: False) -> fl
     """
     machine = {"kernel": platform.release(), "cpus": os.cpu_count(), "machine": platform.node()}
     path, budget, tries = _cache(), 0.0, 0
-    try:
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         cached = json.loads(path.read_text(encoding="utf-8"))
         if cached["machine"] == machine:
             budget, tries = float(cached["packets_per_s"]), int(cached["busy_tries"])
             if not tries or tries >= BUSY_TRIES or is_enough(budget):
                 return budget
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
     is_busy = os.getloadavg()[0] > (os.cpu_count() or 1) / 2
     measured = max(budget, measure_packets_s())
     document = {"machine": machine, "packets_per_s": measured, "busy_tries": tries + 1 if is_busy else 0}
-    _store(path, json.dumps(document))
+    temporary = path.with_suffix(f".{os.getpid()}")
+    with contextlib.suppress(OSError):  # it can be measured again
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(json.dumps(document), encoding="utf-8")
+        temporary.rename(path)
     return measured
 
 
 def _cache() -> Path:
     """Return the file that holds the budget of this user's machine."""
     return checkout.cache() / "railyard" / "packet-budget.json"
-
-
-def _store(path: Path, text: str) -> None:
-    """Replace a file atomically. Ignore a folder that cannot be written, because the budget can be measured again."""
-    temporary = path.with_suffix(f".{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
-        temporary.rename(path)
-    except OSError:
-        return
 
 
 def measure_packets_s() -> float:
@@ -202,40 +187,27 @@ def measure_packets_s() -> float:
     """
     name = f"budget{os.getpid()}"
     ring_plan = plan.make(RING, UNSHAPED)
-    with locks.turn():
-        try:
-            netns.create(name, ring_plan)
-            return _streamed(name)
-        finally:
-            netns.remove(name)
-
-
-def _streamed(name: str) -> float:
-    """Return packets per second of the ring with this name while every node sends to the next one."""
     context = multiprocessing.get_context("fork")
     ready = context.Barrier(2 * len(RING.nodes) + 1)
     pairs = list(zip(RING.nodes, (*RING.nodes[1:], RING.nodes[0]), strict=True))
     ends = [context.Process(target=_receive, args=(name, target, ready), daemon=True) for _, target in pairs]
     ends += [context.Process(target=_send, args=(name, *pair, ready), daemon=True) for pair in pairs]
-    for end in ends:
-        end.start()
-    try:
-        ready.wait(timeout=READY_S)
-        time.sleep(MEASURE_S / 4)
-        before, before_s = _packets(name), time.monotonic()
-        time.sleep(MEASURE_S)
-        after, after_s = _packets(name), time.monotonic()
-    finally:
-        for end in reversed(ends):
-            end.kill()
-        for end in ends:
-            end.join()
-    return (after - before) / (after_s - before_s)
-
-
-def _packets(name: str) -> int:
-    """Return the number of packets that all links of the ring have sent."""
-    return sum(link.packets for link in counters.read(name, RING).links)
+    with locks.turn():
+        try:
+            netns.create(name, ring_plan)
+            for end in ends:
+                end.start()
+            ready.wait(timeout=READY_S)
+            time.sleep(MEASURE_S / 4)
+            before, before_s = counters.read(name, RING), time.monotonic()
+            time.sleep(MEASURE_S)
+            after, after_s = counters.read(name, RING), time.monotonic()
+        finally:
+            for end in (end for end in reversed(ends) if end.pid):
+                end.kill()
+                end.join()
+            netns.remove(name)
+    return sum(link.packets for link in counters.difference(after, before).links) / (after_s - before_s)
 
 
 def _receive(name: str, node: Node, ready: Barrier) -> None:
@@ -244,14 +216,8 @@ def _receive(name: str, node: Node, ready: Barrier) -> None:
     with socket.create_server(("", PORT)) as server:
         ready.wait()
         connection, _ = server.accept()
-        for _ in _chunks(connection):
+        while connection.recv(1 << 18):
             pass
-
-
-def _chunks(connection: socket.socket) -> Iterator[bytes]:
-    """Yield what arrives by a connection until it ends."""
-    while data := connection.recv(1 << 18):
-        yield data
 
 
 def _send(name: str, node: Node, target: Node, ready: Barrier) -> None:

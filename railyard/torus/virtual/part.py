@@ -41,11 +41,6 @@ def down(name: str) -> None:
         lifecycle.down_part(name)
 
 
-def change(name: str) -> None:
-    """Apply faults, as a JSON document, to a part."""
-    live_faults.apply(lifecycle.get(name), faults.parse(json.load(sys.stdin)))
-
-
 def main(words: Sequence[str]) -> None:
     """Do what the words name; end with one line if that fails."""
     try:
@@ -55,7 +50,7 @@ def main(words: Sequence[str]) -> None:
             case ["down", name]:
                 down(name)
             case ["faults", name]:
-                change(name)
+                live_faults.apply(lifecycle.get(name), faults.parse(json.load(sys.stdin)))
             case ["budget"]:
                 print(packet_budget.cached_packets_s())
             case _:

@@ -47,8 +47,19 @@ def reenter() -> NoReturn:
     pid = _holder() or _start()
     fcntl.flock(using, fcntl.LOCK_SH)
     fcntl.flock(starting, fcntl.LOCK_UN)
-    inside = ["sh", "-c", 'cd "$0" && exec "$@"', str(Path.cwd()), sys.executable, *_self()]
-    command = ["nsenter", "--target", str(pid), "--user", "--net", "--mount", "--preserve-credentials", "--", *inside]
+    inside = ["sh", "-c", 'cd "$0" && exec "$@"', str(Path.cwd()), sys.executable, "-m", "railyard.cli"]
+    command = [
+        "nsenter",
+        "--target",
+        str(pid),
+        "--user",
+        "--net",
+        "--mount",
+        "--preserve-credentials",
+        "--",
+        *inside,
+        *sys.argv[1:],
+    ]
     os.execvpe("nsenter", command, {**os.environ, INSIDE: str(pid), LOCKS: f"{starting} {using}"})
 
 
@@ -98,11 +109,6 @@ def _open_lock(name: str) -> int:
         raise RunError(f"{path}: belongs to another user; expected a file of user {user}; run as root: rm {path}")
     os.set_inheritable(descriptor, True)
     return descriptor
-
-
-def _self() -> list[str]:
-    """Return the arguments of Python that run this command again."""
-    return ["-m", "railyard.cli", *sys.argv[1:]]
 
 
 def _holder() -> int | None:

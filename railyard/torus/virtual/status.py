@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from railyard.torus.engines import engines, netns, router
 from railyard.torus.plan import router_description
 from railyard.torus.plan.plan import Namespace, TorusPlan
 from railyard.torus.slurm import cluster
-from railyard.torus.virtual import counters, lifecycle, machines
+from railyard.torus.virtual import counters, machines
 from railyard.torus.virtual.lifecycle import VirtualTorus
 
 COUNTS = ("namespaces", "namespaces_planned", "shapers", "shapers_planned", "processes", "differences")
@@ -70,7 +70,14 @@ class Report:
         shape = self.torus.shape
         yield "topology", self.torus.topology.name
         yield "engine", self.torus.engine
-        yield "network", self._network()
+        carrier = self.router
+        if shape.network == "kernel":
+            yield "network", "kernel"
+        elif carrier is None:
+            yield "network", "router (has ended)"
+        else:
+            priority = "real-time" if carrier.realtime else "usual"
+            yield "network", f"router (process {carrier.process}, {priority} priority)"
         if made_of := self.torus.containers:
             yield "image", f"{made_of.image} ({made_of.image_sha256[:12]})"
             yield "folders seen", ", ".join(made_of.volumes) or "none"
@@ -89,78 +96,64 @@ class Report:
         yield "processes in it", str(self.processes)
         yield "state", "sound" if self.sound else "; ".join(self.differences[:3])
 
-    def _network(self) -> str:
-        """Return in words what forwards the packets."""
-        if self.torus.shape.network == "kernel":
-            return "kernel"
-        if self.router is None:
-            return "router (has ended)"
-        priority = "real-time" if self.router.realtime else "usual"
-        return f"router (process {self.router.process}, {priority} priority)"
-
-
-def brief(name: str) -> dict[str, Any]:
-    """Return a row of `railyard torus list`; fields of an incomplete torus may be empty."""
-    torus = lifecycle.read(name)
-    if torus is None:
-        return {"name": name, "topology": "", "state": "incomplete", "nodes": "", "rate_scale": ""}
-    return {
-        "name": name,
-        "topology": torus.topology.name,
-        "state": "up" if torus.complete else "incomplete",
-        "nodes": len(torus.topology.nodes),
-        "rate_scale": torus.shape.rate_scale,
-    }
-
 
 def inspect(torus: VirtualTorus) -> Report:
     """Return the report on a torus, from every namespace and every shaper, the engine and Slurm."""
     routed = torus.shape.network == "router"
     torus_plan = torus.plan()
-    planned = _routed_rates(torus) if routed else _planned_rates(torus.name, torus_plan)
+    hosts = {netns.full_name(torus.name, namespace.name): namespace for namespace in torus_plan.namespaces}
     existing = netns.namespaces(torus.name)
-    planned_names = [netns.full_name(torus.name, namespace.name) for namespace in torus_plan.namespaces]
     carrier = router.state(torus.name, torus.folder) if routed else None
-    observed = {host.name: host for host in netns.at_once(look, _work(torus, torus_plan, existing))}
-    if routed:
-        rates = _rates_of_router(torus) if carrier else {}
-    else:
-        rates = {(name, device): rate for name, host in observed.items() for device, rate in host.rates.items()}
+    ends = (torus.topology.links_by_name[name] for name in torus.faults.down)
+    down = {(torus.topology.router_name(link.source), link.port) for link in ends}
+    work = [
+        (name, hosts[name], frozenset(port for host, port in down if host == hosts[name].name))
+        for name in existing
+        if name in hosts
+    ]
+    observed = {host.name: host for host in netns.at_once(look, work)}
+    planned, rates = _rates(torus, torus_plan, observed, carrier)
     wrong = [key for key, rate in planned.items() if rates.get(key) != rate]
-    missing = sorted(set(planned_names) - set(existing))
     engine = engines()[torus.engine]
-    ended_hosts = engine.ended(torus.name, torus.folder)
     scheduler, silent = _scheduler(torus)
-    router_processes = {carrier.process} if carrier else set()
-    if routed and carrier is None:
-        silent.append("the router has ended: no packet is carried; take the torus down and up again")
+    differences = [f"{name} is missing" for name in sorted(set(hosts) - set(existing))]
+    differences += _of_the_whole(torus, carrier, silent)
+    differences += [f"the container of {host} has ended" for host in engine.ended(torus.name, torus.folder)]
+    if carrier or not routed:
+        differences += [
+            f"{host} {device}: {rates.get((host, device), 'no rate')}, planned {planned[host, device]} bit/s"
+            for host, device in wrong
+        ]
+    differences += [line for name in sorted(observed) for line in observed[name].differences]
+    not_the_users = engine.keepers(torus.folder) | ({carrier.process} if carrier else set())
+    return Report(
+        torus=torus,
+        namespaces=len(existing),
+        namespaces_planned=len(hosts),
+        shapers=len(planned) - len(wrong),
+        shapers_planned=len(planned),
+        processes=len(netns.processes(netns.identities(existing)) - not_the_users),
+        scheduler=scheduler,
+        router=carrier,
+        absent=tuple(sorted({key for host in observed.values() for key in host.absent})),
+        differences=tuple(differences),
+    )
+
+
+def _of_the_whole(torus: VirtualTorus, carrier: router.RouterState | None, silent: Sequence[str]) -> Iterator[str]:
+    """Yield what is wrong beside single hosts: with a change of faults, Slurm (`silent`), router, other machines."""
+    if torus.pending is not None:
+        wanted = "; ".join(torus.pending.summary) or "no faults"
+        restore = f"railyard torus fault {torus.name} --restore"
+        yield f"a change of its faults was interrupted (to: {wanted}); repeat the command, or run: {restore}"
+    yield from silent
+    if torus.shape.network == "router" and carrier is None:
+        yield "the router has ended: no packet is carried; take the torus down and up again"
     if torus.parts and torus.parts.own == torus.parts.head:
         try:
             machines.on_others(torus.parts, [*machines.RAILYARD, "torus", "status", torus.name])
         except RunError as error:
-            silent.append(str(error))
-    return Report(
-        torus=torus,
-        namespaces=len(existing),
-        namespaces_planned=len(planned_names),
-        shapers=len(planned) - len(wrong),
-        shapers_planned=len(planned),
-        processes=len(netns.processes(netns.identities(existing)) - engine.keepers(torus.folder) - router_processes),
-        scheduler=scheduler,
-        router=carrier,
-        absent=tuple(sorted({key for host in observed.values() for key in host.absent})),
-        differences=tuple(
-            [f"{name} is missing" for name in missing]
-            + _interrupted(torus)
-            + silent
-            + [f"the container of {host} has ended" for host in ended_hosts]
-            + [
-                f"{host} {device}: {rates.get((host, device), 'no rate')}, planned {planned[host, device]} bit/s"
-                for host, device in (wrong if carrier or not routed else [])
-            ]
-            + [line for name in sorted(observed) for line in observed[name].differences]
-        ),
-    )
+            yield str(error)
 
 
 def _scheduler(torus: VirtualTorus) -> tuple[dict[str, str] | None, list[str]]:
@@ -174,60 +167,30 @@ def _scheduler(torus: VirtualTorus) -> tuple[dict[str, str] | None, list[str]]:
     return states, [f"Slurm's node {n} is {state}" for n, state in states.items() if not cluster.is_usable(state)]
 
 
-def _planned_rates(torus: str, torus_plan: TorusPlan) -> dict[tuple[str, str], int]:
-    """Return (namespace, interface) -> planned bit/s, rounded as the kernel reports it."""
-    return {
-        (netns.full_name(torus, namespace.name), shaper.interface): shaper.kernel_rate_bit_s
+def _rates(
+    torus: VirtualTorus,
+    torus_plan: TorusPlan,
+    observed: Mapping[str, ObservedNamespace],
+    carrier: router.RouterState | None,
+) -> tuple[dict[tuple[str, str], int], dict[tuple[str, str], int]]:
+    """Return (host, interface) -> bit/s of each shaped end of a link: as planned, and as reported.
+
+    The kernel, whose hosts have the full names of their namespaces, reports whole bytes per second, rounded down. A
+    user-space router reports 0 for a link that is down.
+    """
+    if torus.shape.network == "router":
+        planned = {
+            (port.source, port.port): 0 if port.down else 8 * router_description.rate_byte_s(torus.shape, port)
+            for port in router_description.ports(torus.topology, torus.faults)
+        }
+        interfaces = counters.snapshots(torus.name, torus.parts)[1] if carrier else {}
+        return planned, {end: 8 * interface.rate_byte_s for end, interface in interfaces.items()}
+    planned = {
+        (netns.full_name(torus.name, namespace.name), shaper.interface): shaper.rate_bit_s // 8 * 8
         for namespace in torus_plan.namespaces
         for shaper in namespace.shapers
     }
-
-
-def _routed_rates(torus: VirtualTorus) -> dict[tuple[str, str], int]:
-    """Return (host, port) -> planned bit/s of each directed link of a user-space router; 0 for one that is down."""
-    return {
-        (port.source, port.port): 0 if port.down else 8 * router_description.rate_byte_s(torus.shape, port)
-        for port in router_description.ports(torus.topology, torus.faults)
-    }
-
-
-def _rates_of_router(torus: VirtualTorus) -> dict[tuple[str, str], int]:
-    """Return (host, port) -> bit/s of each directed link, as the user-space router reports it."""
-    return {end: 8 * interface.rate_byte_s for end, interface in counters.snapshot(torus.name, torus.parts).items()}
-
-
-def _work(torus: VirtualTorus, torus_plan: TorusPlan, existing: Sequence[str]) -> list[PlannedNamespace]:
-    """Return the plan of each planned namespace that exists, for `look`."""
-    ends = (torus.topology.links_by_name[name] for name in torus.faults.down)
-    down = {(torus.topology.router_name(link.source), link.port) for link in ends}
-    hosts = {netns.full_name(torus.name, host.name): host for host in torus_plan.namespaces}
-    return [
-        PlannedNamespace(
-            name=name, host=hosts[name], down=frozenset(port for host, port in down if host == hosts[name].name)
-        )
-        for name in existing
-        if name in hosts
-    ]
-
-
-def _interrupted(torus: VirtualTorus) -> list[str]:
-    """Return a line if a `railyard torus fault` was killed or failed before its end; otherwise nothing."""
-    if torus.pending is None:
-        return []
-    wanted = "; ".join(torus.pending.summary) or "no faults"
-    return [
-        f"a change of its faults was interrupted (to: {wanted}); repeat the command, or run: "
-        f"railyard torus fault {torus.name} --restore"
-    ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedNamespace:
-    """A namespace: its full name, its plan, and those of its ports that faults have taken down."""
-
-    name: str
-    host: Namespace
-    down: frozenset[str]
+    return planned, {(name, device): rate for name, host in observed.items() for device, rate in host.rates.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,16 +207,41 @@ class ObservedNamespace:
     absent: tuple[str, ...]
 
 
-def look(planned: PlannedNamespace) -> ObservedNamespace:
-    """Enter a namespace and compare it with its plan. RunError if `ip` or `tc` fails."""
-    netns.enter(planned.name)
+def look(work: tuple[str, Namespace, Set[str]]) -> ObservedNamespace:
+    """Enter a namespace and compare it with its plan. RunError if `ip` or `tc` fails.
+
+    `work` is its full name, its plan, and those of its ports that faults have taken down.
+    """
+    name, host, down = work
+    netns.enter(name)
     queues = _answer(["tc", "-j", "qdisc"])[0]
     links, table = _answer(["ip", "-j", "-4", "-batch", "-"], "link show\nroute show\n")
+    up = {link["ifname"]: "UP" in link["flags"] for link in links}
+    differences = []
+    for port in host.ports:
+        if port not in up:
+            differences.append(f"{name} has no port {port}")
+        elif up[port] == (port in down):
+            differences.append(f"{name} {port} is {'up' if up[port] else 'down'}, planned the opposite")
+    differences += _routes(name, host, down, table)
+    delayed = {queue["dev"] for queue in queues if queue["kind"] == "netem"}
+    differences += [
+        f"{name} {shaper.interface} adds no latency, planned {shaper.delay_us:.0f}us"
+        for shaper in host.shapers
+        if shaper.delay_us is not None and shaper.interface not in delayed
+    ]
+    settings = {key: Path("/proc/sys", key) for key, _ in host.sysctls}
+    current = {key: path.read_text(encoding="ascii").split() for key, path in settings.items() if path.exists()}
+    differences += [
+        f"{name}: {key} is {' '.join(current[key])}, planned {value}"
+        for key, value in host.sysctls
+        if key in current and current[key] != value.split()
+    ]
     return ObservedNamespace(
-        name=planned.name,
+        name=name,
         rates={q["dev"]: q["options"]["rate"] * 8 for q in queues if q["kind"] == "tbf"},
-        differences=(*_ports(planned, links), *_routes(planned, table), *_delays(planned, queues), *_settings(planned)),
-        absent=tuple(key for key, _ in planned.host.sysctls if not Path("/proc/sys", key).exists()),
+        differences=tuple(differences),
+        absent=tuple(key for key in settings if key not in current),
     )
 
 
@@ -270,36 +258,24 @@ def _answer(command: list[str], text: str = "") -> list[list[dict[str, Any]]]:
     return lists
 
 
-def _ports(planned: PlannedNamespace, links: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield a line for each port that is missing, or up or down against the plan."""
-    up = {link["ifname"]: "UP" in link["flags"] for link in links}
-    for port in planned.host.ports:
-        if port not in up:
-            yield f"{planned.name} has no port {port}"
-        elif up[port] == (port in planned.down):
-            yield f"{planned.name} {port} is {'up' if up[port] else 'down'}, planned the opposite"
+def _routes(name: str, host: Namespace, down: Set[str], table: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield a line for each route of the main table that is missing, differs or is not planned.
 
-
-def _routes(planned: PlannedNamespace, table: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield a line for each route of the main table that is missing, differs or is not planned."""
+    `ip` prints prefixes without /32.
+    """
     wanted = {
-        _short(route.prefix): (route.gateway or None, route.interface)
-        for route in planned.host.routes
-        if not route.table and route.interface not in planned.down  # the kernel drops routes of dead ports
+        route.prefix.removesuffix("/32"): (route.gateway or None, route.interface)
+        for route in host.routes
+        if not route.table and route.interface not in down  # the kernel drops routes of dead ports
     }
     existing = {
-        _short(r["dst"]): (r.get("gateway"), r.get("dev"))
+        r["dst"].removesuffix("/32"): (r.get("gateway"), r.get("dev"))
         for r in table
         if r.get("protocol") != "kernel" and not r.get("metric")  # planned routes win over these
     }
     for prefix in sorted({*wanted, *existing}):
         if wanted.get(prefix) != existing.get(prefix):
-            yield f"{planned.name}: route to {prefix} {_hop(existing, prefix)}, planned {_hop(wanted, prefix)}"
-
-
-def _short(prefix: str) -> str:
-    """Return a prefix as `ip` prints it: without /32."""
-    return prefix.removesuffix("/32")
+            yield f"{name}: route to {prefix} {_hop(existing, prefix)}, planned {_hop(wanted, prefix)}"
 
 
 def _hop(table: Mapping[str, tuple[str | None, str | None]], prefix: str) -> str:
@@ -308,19 +284,3 @@ def _hop(table: Mapping[str, tuple[str | None, str | None]], prefix: str) -> str
         return "none"
     gateway, device = table[prefix]
     return f"by {device or 'no device'}" + (f" via {gateway}" if gateway else "")
-
-
-def _delays(planned: PlannedNamespace, queues: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield a line for each interface that should delay packets and has no netem queue."""
-    delayed = {queue["dev"] for queue in queues if queue["kind"] == "netem"}
-    for shaper in planned.host.shapers:
-        if shaper.delay_us is not None and shaper.interface not in delayed:
-            yield f"{planned.name} {shaper.interface} adds no latency, planned {shaper.delay_us:.0f}us"
-
-
-def _settings(planned: PlannedNamespace) -> Iterator[str]:
-    """Yield a line for each kernel setting with another value than planned."""
-    for key, value in planned.host.sysctls:
-        path = Path("/proc/sys", key)
-        if path.exists() and (current := path.read_text(encoding="ascii")).split() != value.split():
-            yield f"{planned.name}: {key} is {current.strip()}, planned {value}"

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.topology import flies, rails
+from support.topology import flies
 
 from railyard.base.errors import InputError, RunError
 from railyard.placements.linkload import counted
@@ -37,6 +37,43 @@ PAYLOAD_BYTES, CELL_BYTES = 2460, 2514
 POLICIES = ("nic-0", "one-per-rank", "nearest", "round-robin", "rail-local", "stripe")
 
 
+@st.composite
+def machines(draw: st.DrawFn) -> flies.Document:
+    """Draw a machine of up to 16 rails and 128 NICs: one network, two planes, or rails without a way across."""
+    nodes, rails = draw(st.integers(1, 3)), draw(st.sampled_from([1, 2, 3, 4, 8, 16]))
+    planes = draw(st.sampled_from(sorted({1, rails} | ({2} if rails % 2 == 0 else set()))))
+    pods, leaves = draw(st.integers(1, 3)), draw(st.integers(1, 2))
+    spines = 0 if pods * leaves == 1 and planes == rails and draw(st.booleans()) else draw(st.integers(1, 4))
+    part = {"pods": pods, "leaves": leaves, "spines": spines, "planes": planes}
+    return flies.document("rail_optimised", part, nodes=nodes, rails=rails)
+
+
+def arrives(document: flies.Document, out: int, into: int) -> int:
+    """Return the rail on which a packet arrives."""
+    planes: int = document["rail_optimised"]["planes"]
+    return into // planes * planes + out % planes
+
+
+def way(document: flies.Document, start: tuple[int, int], end: tuple[int, int]) -> list[str]:
+    """Return the names of the links from a NIC (node, rail) to a NIC, by the sentences of the kind's document."""
+    part, nodes = document["rail_optimised"], document["nodes_per_router"]
+    leaves, rail = part["leaves"], arrives(document, start[1], end[1])
+    here, there = start[0] // nodes, end[0] // nodes
+    if (here, start[1]) == (there, rail):
+        return []
+    leaf = end[1] * part["pods"] * leaves + there
+    spine = (leaf * nodes + end[0] % nodes) % part["spines"]
+    top = f"spine{start[1] % part['planes']}-{spine}"
+    names = [f"leaf{at // leaves}-{at % leaves}" for at in (here, there)]
+    ends = [f"up {names[0]}>{top}", f"down {top}>{names[1]}"]
+    return [text + (f"@{of}" if of else "") for text, of in zip(ends, (start[1], rail), strict=True)]
+
+
+def nic_names(topology: Topology) -> list[tuple[int, int]]:
+    """Return every NIC as (node, rail)."""
+    return [(node, rail) for node in range(len(topology.nodes)) for rail in range(topology.rails)]
+
+
 def drawn(document: flies.Document, seed: int, policy: str, ranks_per_node: int = 4) -> tuple[Traffic, RankNics]:
     """Return random traffic of ranks in the order of nodes, and their NICs."""
     topology, random = catalog.parse(document, source="test"), np.random.default_rng(seed)
@@ -54,7 +91,7 @@ def drawn(document: flies.Document, seed: int, policy: str, ranks_per_node: int 
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(rails.machines(), st.integers(0, 1000), st.sampled_from(POLICIES))
+@given(machines(), st.integers(0, 1000), st.sampled_from(POLICIES))
 def test_links_equal_a_walk_by_hand(document: flies.Document, seed: int, policy: str) -> None:
     sent, nics = drawn(document, seed, policy)
     topology = catalog.parse(document, source="test")
@@ -66,23 +103,23 @@ def test_links_equal_a_walk_by_hand(document: flies.Document, seed: int, policy:
         own, others = nics.assigned[(other if nics.by_peer else one) % 4], nics.assigned[other % 4]
         for turn, nic in enumerate(own):
             to = nic if nic in others else others[turn % len(others)]
-            start, end = (one // 4, nic), (other // 4, rails.arrives(document, nic, to))
+            start, end = (one // 4, nic), (other // 4, arrives(document, nic, to))
             for ends, share in (((start, end), 1.5), ((end, start), 9 / 64)):
                 out[ends[0]] += share * size / len(own)
                 into[ends[1]] += share * size / len(own)
-                exact.update(dict.fromkeys(rails.way(document, *ends), share * size / len(own)))
+                exact.update(dict.fromkeys(way(document, *ends), share * size / len(own)))
     ours = {link.name: size for link, size, _ in loads.slowest(loads.link_s.size)}
     assert set(exact) <= set(ours)
     for name, size in ours.items():
         assert size == pytest.approx(exact[name]), name
-    for node, rail in rails.nic_names(topology):
+    for node, rail in nic_names(topology):
         assert loads.host_out_bytes[rail, node] == pytest.approx(out[node, rail])
         assert loads.host_in_bytes[rail, node] == pytest.approx(into[node, rail])
 
 
 @pytest.mark.built
 @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
-@given(rails.machines(), st.integers(0, 1000), st.sampled_from(POLICIES))
+@given(machines(), st.integers(0, 1000), st.sampled_from(POLICIES))
 def test_links_equal_the_routers_counters_on_machines_drawn_at_random(
     document: flies.Document, seed: int, policy: str
 ) -> None:
@@ -111,7 +148,7 @@ def _rails(nics: RankNics, one: int, other: int) -> tuple[int, int]:
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-@given(rails.machines(), st.randoms(use_true_random=False))
+@given(machines(), st.randoms(use_true_random=False))
 def test_every_nic_is_reached_around_a_dead_cable_or_a_line_says_who_is_cut_off(
     document: flies.Document, random: Random
 ) -> None:
@@ -137,16 +174,10 @@ def test_every_nic_is_reached_around_a_dead_cable_or_a_line_says_who_is_cut_off(
 def load_of_all(topology: Topology, faults: Faults) -> float:
     """Return the bytes on all links when every node sends to the next by its last NIC; a detour is as long."""
     count = len(topology.nodes)
-    ring = Traffic(
-        ranks=count,
-        source=np.arange(count, dtype=np.int32),
-        target=np.roll(np.arange(count, dtype=np.int32), -1),
-        size_bytes=np.ones(count),
-    )
+    ring = make("allgather", (count,), size_bytes=(1.0,))
     nics = RankNics(policy="last", assigned=((topology.rails - 1,),))
-    return float(
-        load(topology, np.arange(count), ring, PROTOCOLS["payload"], faults=faults, nics=nics).link_bytes.sum()
-    )
+    loads = load(topology, np.arange(count), ring, PROTOCOLS["payload"], faults=faults, nics=nics)
+    return float(loads.link_bytes.sum())
 
 
 @pytest.mark.parametrize("rails_count", [1, 4, 5, 8, 9, 16])
@@ -175,7 +206,7 @@ def test_bytes_that_other_nics_carried_are_named_and_those_of_the_model_are_not(
     def judged(nics: RankNics, sent: Traffic, rounds: int = 3) -> counted.Comparison:
         own = load(topology, node, sent, PROTOCOLS["payload"], nics=nics)
         names = {}
-        for at, rail in rails.nic_names(topology):
+        for at, rail in nic_names(topology):
             leaf = topology.router_name(Router(coordinate=topology.nodes[at].coordinate, rail=rail))
             name = f"H+ {topology.nodes[at].name}>{leaf}" + (f"@{rail}" if rail else "")
             names[name] = float(own.host_out_bytes[rail, at])
@@ -203,10 +234,7 @@ def test_bytes_that_other_nics_carried_are_named_and_those_of_the_model_are_not(
 
 def test_nothing_crosses_rails_where_the_receivers_nic_decides_and_crossing_is_refused_on_rail() -> None:
     topology = flies.made("rail_optimised", {"pods": 1, "spines": 2}, nodes=4, rails=8)
-    ranks = np.arange(32, dtype=np.int32)
-    pairs = [(a, b) for a, b in itertools.permutations(ranks.tolist(), 2)]
-    source, target = (np.array(column, dtype=np.int32) for column in zip(*pairs, strict=True))
-    everyone = Traffic(ranks=32, source=source, target=target, size_bytes=np.ones(len(source)))
+    everyone = make("alltoall", (32,), size_bytes=(1.0,))
     node, on = np.repeat(np.arange(4), 8), policies.host(topology, 8)
     crossing, local = (
         load(topology, node, everyone, PROTOCOLS["payload"], nics=policies.rank_nics(policies.parse(name, 8), on))
@@ -214,7 +242,7 @@ def test_nothing_crosses_rails_where_the_receivers_nic_decides_and_crossing_is_r
     )
     assert crossing.link_bytes.sum() > 0 and local.link_bytes.sum() == 0
     assert (local.host_out_bytes == crossing.host_out_bytes).all(), "every NIC sends as much"
-    with pytest.raises(InputError, match=r"rank \d+ \(rail 0\) to rank \d+ \(rail 1\)"):
+    with pytest.raises(InputError, match=r"rank \d+ \(rail \d\) to rank \d+ \(rail \d\)"):
         load(topology, node, everyone, PROTOCOLS["payload"], nics=policies.rank_nics(policies.parse("on-rail", 8), on))
 
 
@@ -245,7 +273,7 @@ def test_pods_of_unlike_size_in_a_shuffled_list_of_nodes_keep_each_rank_on_a_nic
 
 
 @pytest.mark.built
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_optimised_is_never_above_a_named_order_with_the_ranks_nics(seed: int) -> None:
     random = np.random.default_rng(seed)
     topology = flies.made("rail_optimised", {"pods": 3, "spines": int(random.integers(1, 4))}, nodes=3, rails=4)
@@ -253,33 +281,11 @@ def test_optimised_is_never_above_a_named_order_with_the_ranks_nics(seed: int) -
     grid = (6, 6)
     nics = policies.rank_nics(policies.parse("one-per-rank", 4), policies.host(topology, 4))
     sent = make("stencil6", grid, size_bytes=(1e6,))
-    slowest = {
-        name: load(
-            topology,
-            place(
-                name,
-                allocation,
-                grid,
-                ranks_per_node=4,
-                seed=1,
-                traffic=sent,
-                effort=Effort(nics=nics, trials_per_rank=50),
-            ).indices,
-            sent,
-            PROTOCOLS["payload"],
-            nics=nics,
-        ).slowest_s
-        for name in (
-            "cart-create",
-            "plain",
-            "by-group",
-            "by-switch",
-            "by-rail",
-            "by-pod-rail",
-            "hilbert",
-            "optimised:1",
-        )
-    }
+    slowest = {}
+    effort = Effort(nics=nics, trials_per_rank=50)
+    for name in ["cart-create", "plain", "by-group", "by-switch", "by-rail", "by-pod-rail", "hilbert", "optimised:1"]:
+        placed = place(name, allocation, grid, ranks_per_node=4, seed=1, traffic=sent, effort=effort)
+        slowest[name] = load(topology, placed.indices, sent, PROTOCOLS["payload"], nics=nics).slowest_s
     assert slowest["optimised:1"] <= min(slowest.values()) * (1 + 1e-9)
 
 

@@ -14,6 +14,7 @@ from support.topology.topologies import gemini
 from railyard.base.errors import InputError
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import LinkClass, Router
+from railyard.placements.topology.rings import step
 
 
 def test_shipped_topologies_round_trip() -> None:
@@ -39,6 +40,13 @@ def test_rates_are_those_of_pedretti_table_2() -> None:
     assert rate[2, 7] == pytest.approx(9.4, rel=0.01)
 
 
+def test_catalyst_has_two_rails_of_qdr_and_full_bisection() -> None:
+    catalyst = catalog.load("catalyst-dual-rail")
+    assert (len(catalyst.nodes), catalyst.rails, catalyst.layout) == (324, 2, "18 leaf and 18 spine switches")
+    assert {link.rate_gbyte_s for link in catalyst.links()} == {4.0} == {catalyst.host_rate_gbyte_s}
+    assert len(list(catalyst.links())) == 2 * 2 * 18 * 18
+
+
 @pytest.mark.parametrize("extents", ["1x1x1", "2x2x2", "3x1x2", "4x4x4", "5x2x3"])
 def test_links_are_the_edges_of_a_periodic_grid(extents: str) -> None:
     """NetworkX is the oracle; an extent of 2 has one cable between its routers."""
@@ -61,6 +69,18 @@ def test_both_directions_of_a_cable_have_one_class() -> None:
     topo = gemini("4x4x9")
     by_ends = {(k.source.coordinate, k.target.coordinate): k.link_class for k in topo.links()}
     assert all(by_ends[b, a] == link_class for (a, b), link_class in by_ends.items())
+
+
+@pytest.mark.parametrize("extent", [2, 4, 6, 8])
+def test_ties_go_plus_from_even_and_minus_from_odd_coordinates(extent: int) -> None:
+    ways = [step(position, (position + extent // 2) % extent, extent) for position in range(extent)]
+    assert ways == [1, -1] * (extent // 2)
+
+
+def test_the_tie_rule_loads_both_directions_alike() -> None:
+    topo = gemini("4x1x1")
+    links = [k.name for c in topo.coordinates for k in topo.route(c, ((c[0] + 2) % 4, 0, 0))]
+    assert sorted(links) == sorted(k.name for k in topo.links())
 
 
 def test_identity_is_what_the_topology_says_not_how_the_file_is_laid_out(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def placed_on(topology: Topology) -> Placement:
 
 
 def launched(
-    mpi: Mpi, choices: Iterable[str], placed: Placement, torus: str, *, sizes: Mapping[str, int] = SIZES
+    mpi: Mpi, choices: Iterable[str], placed: Placement, torus: str
 ) -> dict[str, tuple[dict[str, Any], CounterReading]]:
     """Launch one collective by each choice; return what `rowcol` wrote, and what the torus's links sent meanwhile.
 
@@ -113,28 +113,20 @@ def launched(
     topology, found = placed.allocation.topology, {}
     with tempfile.TemporaryDirectory(prefix="railyard-algorithms-") as folder:
         launches = {
-            choice: _launch(mpi, choice, placed, torus, folder=Path(folder, str(number)), sizes=sizes)
+            choice: _launch(mpi, choice, placed, torus, folder=Path(folder, str(number)))
             for number, choice in enumerate(choices)
         }
         mpis.start(mpi, list(launches.values()), torus)
         for choice, launch in launches.items():
-            before, after = (
-                counters.reading(torus, topology, *counters.parse(_probed(launch, when).splitlines()))
-                for when in (0, 1)
-            )
+            probes = ((launch.folder / f"probe.{when}").read_text().splitlines() for when in (0, 1))
+            before, after = (counters.reading(torus, topology, *counters.parse(lines)) for lines in probes)
             document = launch.document(mpi, "out.json")
             assert not isinstance(document, str), f"{mpi.name}, {choice}: {document}"
             found[choice] = document, counters.difference(after, before)
     return found
 
 
-def _probed(launch: mpis.Launch, when: int) -> str:
-    return (launch.folder / f"probe.{when}").read_text()
-
-
-def _launch(
-    mpi: Mpi, choice: str, placed: Placement, torus: str, *, folder: Path, sizes: Mapping[str, int]
-) -> mpis.Launch:
+def _launch(mpi: Mpi, choice: str, placed: Placement, torus: str, *, folder: Path) -> mpis.Launch:
     is_by_file = mpi.feature == "mpich" and libraries.FROM in choice
     policy = "library-default" if is_by_file else f"library-default+{choice}"
     rendered = launching.render(placed, policy, launchers.named(mpi.launcher), [mpi.feature], stem="placed")
@@ -144,7 +136,7 @@ def _launch(
         environment = {**environment, **library.always, mpich_json.VARIABLE: str(folder / "rules.json")}
         files = {**files, "rules.json": mpich_json.text(library, choice, RANKS, MPIS / "mpich5/lib/libmpi.so.12")}
     ((collective, _),) = libraries.parse(choice)
-    words = ["--collectives", collective, "--sizes", str(sizes[collective]), "--splits", "all", "--json", "out.json"]
+    words = ["--collectives", collective, "--sizes", str(SIZES[collective]), "--splits", "all", "--json", "out.json"]
     timing = ["--repeats", "3", "--warmups", "0", "--warmup-time", "0", "--min-time-per-point", "0"]
     scripts = [str(mpi.benchmark(one)) if one in libraries.PRELOADED[:1] else one for one in rendered.line.scripts]
     return mpis.Launch(

@@ -87,23 +87,19 @@ def make_image(row: Row, folder: Path) -> None:
         for name in ("passwd", "group"):
             _copy(Path("/etc", name), tree / "etc" / name)
         definition = Path(temporary, "of.def")
-        definition.write_text(_definition(build, tree))
-        command = [
-            str(CHECKOUT / "tools/with-all-capabilities"),
+        family = "Open MPI 5" if build.startswith("openmpi") else "MPICH"
+        text = f"Bootstrap: localimage\nFrom: {tree}\n%labels\n    railyard.mpi {family}\n"
+        if (tree / INSIDE).is_dir():  # what the launcher's environment names of its own MPI does not hold inside
+            text += f"%environment\n    export LD_LIBRARY_PATH=/{INSIDE}/lib\n    export OPAL_PREFIX=/{INSIDE}\n"
+        definition.write_text(text)
+        build_words: list[str | Path] = [
+            CHECKOUT / "tools/with-all-capabilities",
             str(apptainer.program()),
             "--quiet",
             "build",
             "--force",
         ]
-        subprocess.run([*command, str(file), str(definition)], check=True, stdout=subprocess.DEVNULL)
-
-
-def _definition(build: str, tree: Path) -> str:
-    """Return an image's definition; what the launcher's environment names of its own MPI does not hold inside."""
-    family = "Open MPI 5" if build.startswith("openmpi") else "MPICH"
-    inside = f"    export LD_LIBRARY_PATH=/{INSIDE}/lib\n    export OPAL_PREFIX=/{INSIDE}\n"
-    environment = f"%environment\n{inside}" if (tree / INSIDE).is_dir() else ""
-    return f"Bootstrap: localimage\nFrom: {tree}\n%labels\n    railyard.mpi {family}\n{environment}"
+        subprocess.run([*build_words, file, definition], check=True, stdout=subprocess.DEVNULL)
 
 
 def _bindable(build: str) -> list[Path]:

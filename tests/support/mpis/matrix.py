@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -97,22 +97,10 @@ class Cell:
 def measure(console: Console, on: Machine = PRETENDED) -> list[dict[str, Any]]:
     """Print the matrix, one line per order and binding, and each reason once; return its cells."""
     with ExitStack() as stack:
-        _bring_up(on, stack)
+        for name, topology in zip(on.tori, (on.torus, on.grouped), strict=True):
+            if name:
+                stack.enter_context(mpis.torus(network(topology), name, Shape(rate_scale=RATE_SCALE)))
         found = list(cells(placements(on), console, on))
-    _print(console, found, on)
-    return [
-        {"placement": c.placement, "launcher": c.launcher, "mpi": c.mpi, "verdict": c.verdict, "why": c.why}
-        for c in found
-    ]
-
-
-def _bring_up(on: Machine, stack: ExitStack) -> None:
-    for name, topology in zip(on.tori, (on.torus, on.grouped), strict=True):
-        if name:
-            stack.enter_context(mpis.torus(network(topology), name, Shape(rate_scale=RATE_SCALE)))
-
-
-def _print(console: Console, found: Sequence[Cell], on: Machine) -> None:
     columns = [mpi.name for mpi in INSTALLED] + sorted({c.launcher for c in found if not c.mpi})
     count = math.prod(on.grid)
     where = "of a virtual torus" if on.tori[0] else "that are pretended"
@@ -126,6 +114,7 @@ def _print(console: Console, found: Sequence[Cell], on: Machine) -> None:
         table.add_row(name, *(by_place.get((name, column), "-") for column in columns))
     console.print(table)
     mpis.summarise(console, [(cell.verdict, cell.why) for cell in found])
+    return [asdict(cell) for cell in found]
 
 
 def placements(on: Machine = PRETENDED) -> dict[str, Placement]:

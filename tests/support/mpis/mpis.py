@@ -135,18 +135,6 @@ class Ended:
     out: str
 
 
-def _write(one: Launch) -> None:
-    one.folder.mkdir(parents=True, exist_ok=True)
-    for file, text in one.rendered.files.items():
-        (one.folder / file).write_text(text)
-
-
-def _run(mpi: Mpi, words: Sequence[str], environment: Mapping[str, str], script: Path) -> None:
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
-    if not (script.parent / "status").exists():
-        raise RunError(f"{mpi.name}: {done.stderr.strip()[-400:]}")
-
-
 def start(mpi: Mpi, launches: Sequence[Launch], torus: str = "") -> None:
     """Write each launch's files, and start one after another: on a torus, or on pretended hosts without `torus`.
 
@@ -155,14 +143,18 @@ def start(mpi: Mpi, launches: Sequence[Launch], torus: str = "") -> None:
     """
     for some in (launches[k : k + PER_TURN] for k in range(0, len(launches), PER_TURN)):
         for one in some:
-            _write(one)
+            one.folder.mkdir(parents=True, exist_ok=True)
+            for file, text in one.rendered.files.items():
+                (one.folder / file).write_text(text)
         script = some[0].folder / "script.sh"
         script.write_text("\n".join(line for one in some for line in one.lines(mpi)) + "\n")
         words = ["sh", str(script)]
         if torus:
             words = [str(RAILYARD), "torus", "launch", "--script", str(script), torus, mpi.program]
         environment = {**clean(), **({} if torus else REMOTE), **mpi.environment}
-        _run(mpi, words, environment, script)
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+        if not (script.parent / "status").exists():
+            raise RunError(f"{mpi.name}: {done.stderr.strip()[-400:]}")
 
 
 def clean() -> dict[str, str]:

@@ -22,7 +22,8 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-from support.mpis import mpis
+from support.commands import executable
+from support.mpis import matrix, mpis
 from support.mpis.installed import INSTALLED, Mpi
 
 from railyard.base.errors import InputError
@@ -32,8 +33,6 @@ from railyard.placements.launchers import Rendered
 from railyard.placements.nics import policies
 from railyard.placements.orders.allocation import allocate
 from railyard.placements.orders.placement import Placement, place
-from railyard.placements.topology import catalog
-from railyard.placements.topology.base import Topology
 from railyard.torus.plan.plan import Shape
 
 TOPOLOGY = """\
@@ -96,17 +95,10 @@ def wanted_share(policy: str, placed: Placement) -> float:
 @contextmanager
 def torus(name: str = NAME) -> Iterator[tuple[str, Placement]]:
     """Have the torus up; yield its name and the placement of the ranks."""
-    topology = _topology()
+    topology = matrix.network(TOPOLOGY)
     placed = place("cart-create", allocate(topology, "contiguous"), (8,), ranks_per_node=RANKS_PER_NODE)
     with mpis.torus(topology, name, Shape(rate_scale=0.01)):
         yield name, placed
-
-
-def _topology() -> Topology:
-    with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
-        file.write(TOPOLOGY)
-        file.flush()
-        return catalog.load(file.name)
 
 
 def cells(mpi: Mpi, stack: str, wanted: Sequence[str], *, placed: Placement, torus: str) -> list[Cell]:
@@ -115,7 +107,7 @@ def cells(mpi: Mpi, stack: str, wanted: Sequence[str], *, placed: Placement, tor
     launches: dict[str, mpis.Launch] = {}
     with tempfile.TemporaryDirectory(prefix="railyard-stacks-") as temporary:
         for policy in wanted:
-            about: dict[str, Any] = {"mpi": mpi.name, "stack": str(stack), "policy": policy}
+            about: dict[str, Any] = {"mpi": mpi.name, "stack": stack, "policy": policy}
             try:
                 launches[policy] = _launch(mpi, stack, policy, placed=placed, folder=Path(temporary, policy))
             except InputError as error:
@@ -123,7 +115,7 @@ def cells(mpi: Mpi, stack: str, wanted: Sequence[str], *, placed: Placement, tor
             if why := mpi.absent():
                 found.setdefault(policy, Cell(**about, verdict="absent", why=why))
         if not mpi.absent():
-            _compile(mpi, Path(temporary))
+            subprocess.run([mpi.compiler, "-O1", "-o", f"{temporary}/nic_shares", str(PROGRAM)], check=True)
             mpis.start(mpi, list(launches.values()), torus)
         for policy, launch in launches.items():
             found.setdefault(policy, _judged(mpi, stack, policy, launch=launch, placed=placed))
@@ -132,11 +124,10 @@ def cells(mpi: Mpi, stack: str, wanted: Sequence[str], *, placed: Placement, tor
 
 def _launch(mpi: Mpi, stack: str, policy: str, *, placed: Placement, folder: Path) -> mpis.Launch:
     """Return a launch under a policy; raises InputError for one that the stack cannot express."""
-    prepared = launching.render(placed, policy, launchers.named(mpi.launcher), [str(stack)], stem="placed")
+    prepared = launching.render(placed, policy, launchers.named(mpi.launcher), [stack], stem="placed")
     folder.mkdir()
     for name, text in prepared.scripts.items():
-        (folder / name).write_text(text)
-        (folder / name).chmod(0o755)
+        executable(folder / name, text)
     words = (*prepared.line.words, *prepared.line.scripts)
     rendered = Rendered(command=words, environment=prepared.line.environment, files=prepared.files)
     nodes = dict.fromkeys(node.name for node in placed.nodes)
@@ -147,7 +138,7 @@ def _launch(mpi: Mpi, stack: str, policy: str, *, placed: Placement, folder: Pat
 
 
 def _judged(mpi: Mpi, stack: str, policy: str, *, launch: mpis.Launch, placed: Placement) -> Cell:
-    about: dict[str, Any] = {"mpi": mpi.name, "stack": str(stack), "policy": policy}
+    about: dict[str, Any] = {"mpi": mpi.name, "stack": stack, "policy": policy}
     ended = launch.ended()
     if ended.status and not mpi.hangs:
         why = f"{mpi.name}, {stack}, {policy}: ended with {ended.status}: {ended.words}"
@@ -158,10 +149,6 @@ def _judged(mpi: Mpi, stack: str, policy: str, *, launch: mpis.Launch, placed: P
     why = "" if right else f"{mpi.name}, {stack}, {policy}: {seen} by nic0, wanted {wanted:.3f}; {ended.words}"
     verdict = "proved" if right else "WRONG"
     return Cell(**about, verdict=verdict, why=why, shares=shares, wanted=wanted)
-
-
-def _compile(mpi: Mpi, folder: Path) -> None:
-    subprocess.run([mpi.compiler, "-O1", "-o", str(folder / "nic_shares"), str(PROGRAM)], check=True)
 
 
 def _shares(folder: Path) -> tuple[float, ...]:
@@ -182,18 +169,14 @@ def measure(console: Console) -> list[dict[str, Any]]:
         for mpi, stack in ROWS:
             found += cells(known[mpi], stack, POLICIES, placed=placed, torus=name)
             console.print(f"{mpi:12}{stack:17}" + "  ".join(each.text() for each in found[-len(POLICIES) :]))
-        _print(console, found, placed)
-    return [
-        {"mpi": c.mpi, "stack": c.stack, "policy": c.policy, "verdict": c.verdict, "shares": c.shares} for c in found
-    ]
-
-
-def _print(console: Console, found: list[Cell], placed: Placement) -> None:
-    heads = [f"{policy} ({100 * wanted_share(policy, placed):g})" for policy in POLICIES]
+        heads = [f"{policy} ({100 * wanted_share(policy, placed):g})" for policy in POLICIES]
     title = "nic0's share of the bytes of each of two nodes, in percent, and the policy's share"
     table = Table("MPI", "stack", *heads, title=title)
     for mpi, stack in ROWS:
-        cells = {each.policy: each.text() for each in found if (each.mpi, each.stack) == (mpi, str(stack))}
-        table.add_row(mpi, str(stack), *(cells[policy] for policy in POLICIES))
+        texts = {each.policy: each.text() for each in found if (each.mpi, each.stack) == (mpi, stack)}
+        table.add_row(mpi, stack, *(texts[policy] for policy in POLICIES))
     console.print(table)
     mpis.summarise(console, [(cell.verdict, cell.why) for cell in found])
+    return [
+        {"mpi": c.mpi, "stack": c.stack, "policy": c.policy, "verdict": c.verdict, "shares": c.shares} for c in found
+    ]

@@ -17,14 +17,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from railyard.placements.arrays import Ints
 from railyard.placements.linkload.traffic import stencil
 from railyard.placements.orders.allocation import allocate
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.faults import Faults
-from railyard.torus.native.messages import Message, arrivals_s
+from railyard.torus.native.messages import Message, arrivals_s, of_ranks
 
 TORUS = "gemini-4x4x4-two-nodes"
 JOBS = 8
@@ -39,8 +39,6 @@ THROTTLED_PERCENT = 5.0
 #: A job is hurt from this factor on.
 HURT = 1.1
 SEED = 1
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,10 +69,14 @@ def divide(topology: Topology, rule: str, seed: int) -> list[Ints]:
 
 def halo(nodes: Ints, size_bytes: int) -> list[Message]:
     """Return one exchange of six faces; rank k is on the k-th node."""
-    faces = stencil(GRID, (float(size_bytes),))
-    return [
-        _message(nodes, source, target, size_bytes) for source, target in zip(faces.source, faces.target, strict=True)
-    ]
+    return of_ranks(nodes, stencil(GRID, (float(size_bytes),)))
+
+
+def cycle(nodes: Ints, size_bytes: int) -> list[Message]:
+    """Return one message from each node to the next one of a random order."""
+    order = np.random.default_rng(SEED).permutation(nodes)
+    pairs = zip(order.tolist(), np.roll(order, -1).tolist(), strict=True)
+    return [Message(source=one, target=other, size_bytes=size_bytes) for one, other in pairs]
 
 
 def load(nodes: Ints, pattern: str) -> list[Message]:
@@ -87,10 +89,7 @@ def load(nodes: Ints, pattern: str) -> list[Message]:
             size = LOAD_BYTES // (len(nodes) - 1)
             return [_message(nodes, rank, other, size) for rank in ranks for other in ranks if other != rank]
         case "permutation":
-            cycle = np.random.default_rng(SEED).permutation(len(nodes))
-            return [
-                _message(nodes, one, other, LOAD_BYTES) for one, other in zip(cycle, np.roll(cycle, -1), strict=True)
-            ]
+            return cycle(nodes, LOAD_BYTES)
         case _:
             return halo(nodes, LOAD_BYTES // 6)
 

@@ -18,7 +18,7 @@ from railyard.placements.orders.placement import place
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.faults import Faults
-from railyard.torus.native.messages import Message, arrivals_s
+from railyard.torus.native.messages import arrivals_s, of_ranks
 from railyard.torus.plan.plan import Shape
 
 #: The check's torus, of which the larger ones are multiples, and its face: 8 x 8 cells of 56 doubles.
@@ -67,11 +67,7 @@ def torus(extents: tuple[int, int, int]) -> Topology:
 def exchange_s(topology: Topology, grid: tuple[int, int, int], order: str, percent: int) -> float:
     """Return the seconds of one exchange: rank k is on the k-th node of the order."""
     placed = place("cart-create", allocate(topology, order, seed=1), grid).indices
-    faces = stencil(grid, (float(FACE_BYTES),))
-    messages = [
-        Message(source=int(placed[source]), target=int(placed[target]), size_bytes=FACE_BYTES)
-        for source, target in zip(faces.source, faces.target, strict=True)
-    ]
+    messages = of_ranks(placed, stencil(grid, (float(FACE_BYTES),)))
     faults = Faults().throttle(topology.nodes, percent)
     return max(arrivals_s(topology, messages, faults=faults, shape=SHAPE))
 

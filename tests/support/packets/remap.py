@@ -17,9 +17,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from support.packets.hot_spot import cycle
 
+from railyard.placements.arrays import Ints
 from railyard.placements.linkload import background
 from railyard.placements.linkload.background import Background
 from railyard.placements.linkload.traffic import Traffic, stencil
@@ -29,7 +29,7 @@ from railyard.placements.orders.placement import place
 from railyard.placements.orders.rank_orders import Effort
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
-from railyard.torus.native.messages import Message, Simulated, arrivals_s, simulated
+from railyard.torus.native.messages import Simulated, arrivals_s, of_ranks, simulated
 from railyard.torus.plan.plan import Shape
 
 TORUS = "gemini-4x4x4"
@@ -38,8 +38,6 @@ CELLS = 64
 FACES: Traffic = stencil(GRID, (8.0 * CELLS * CELLS,))
 #: Bytes that each node of a modelled load sends to its partner.
 LOAD_BYTES = 1 << 20
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,21 +84,6 @@ def counters_of(topology: Topology, done: Simulated) -> dict[str, Any]:
     }
 
 
-def permutation(others: Ints, seed: int = 1) -> list[Message]:
-    """Return large messages along the cycle of a random order of the nodes."""
-    cycle = np.random.default_rng(seed).permutation(others)
-    pairs = zip(cycle.tolist(), np.roll(cycle, -1).tolist(), strict=True)
-    return [Message(source=one, target=other, size_bytes=LOAD_BYTES) for one, other in pairs]
-
-
-def halo(nodes: Ints) -> list[Message]:
-    """Return one exchange of a placement."""
-    return [
-        Message(source=int(nodes[source]), target=int(nodes[target]), size_bytes=int(size))
-        for source, target, size in zip(FACES.source, FACES.target, FACES.size_bytes, strict=True)
-    ]
-
-
 def modelled(rules: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield for each division of the nodes the exchange in ms: blind alone, blind and seeing beside the load."""
     topology = catalog.load(TORUS)
@@ -108,10 +91,10 @@ def modelled(rules: Sequence[str]) -> Iterator[dict[str, Any]]:
         path = Path(folder) / "counters.json"
         for rule in rules:
             parts = divided(topology, rule)
-            load = permutation(parts.others)
+            load = cycle(parts.others, LOAD_BYTES)
             path.write_text(json.dumps(counters_of(topology, simulated(topology, load))))
             seen = background.read(path, topology)
-            blind, seeing = (halo(placed(parts.own, beside)) for beside in (None, seen))
+            blind, seeing = (of_ranks(placed(parts.own, beside), FACES) for beside in (None, seen))
             yield {
                 "split": rule,
                 "alone_ms": 1e3 * max(arrivals_s(topology, blind)),

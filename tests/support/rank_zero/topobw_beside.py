@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from support.packets.hot_spot import cycle
 from support.rank_zero import rank_zero
 
 from railyard.placements.topology import catalog
@@ -29,17 +30,16 @@ TOLERANCE_PERCENT = 3.0
 
 def phases(topology: Topology) -> list[list[Link]]:
     """Return the links of each phase: of each dimension even routers plus, odd minus, odd plus, even minus."""
-    found = []
-    for dimension in range(len(topology.extents)):
-        for odd, step in ((0, 1), (1, -1), (1, 1), (0, -1)):
-            found.append(
-                [
-                    link
-                    for link in topology.first_rail
-                    if (link.dimension, link.step) == (dimension, step) and link.source.coordinate[dimension] % 2 == odd
-                ]
-            )
-    return [links for links in found if links]
+    by_phase = [
+        [
+            link
+            for link in topology.first_rail
+            if (link.dimension, link.step) == (dimension, step) and link.source.coordinate[dimension] % 2 == odd
+        ]
+        for dimension in range(len(topology.extents))
+        for odd, step in ((0, 1), (1, -1), (1, 1), (0, -1))
+    ]
+    return [links for links in by_phase if links]
 
 
 def load(topology: Topology, pattern: str) -> list[Message]:
@@ -50,9 +50,7 @@ def load(topology: Topology, pattern: str) -> list[Message]:
     if pattern == "incast":
         return [Message(source=node, target=seconds[0], size_bytes=LOAD_BYTES) for node in seconds[1:]]
     if pattern == "permutation":
-        cycle = np.random.default_rng(1).permutation(seconds)
-        pairs = zip(cycle.tolist(), np.roll(cycle, -1).tolist(), strict=True)
-        return [Message(source=one, target=other, size_bytes=LOAD_BYTES) for one, other in pairs]
+        return cycle(np.array(seconds), LOAD_BYTES)
     at = {topology.nodes[index].coordinate: index for index in seconds}
     return [
         Message(source=at[link.source.coordinate], target=at[link.target.coordinate], size_bytes=LOAD_BYTES // 6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,14 @@ def key_of(folder: Path, name: str) -> Path:
     command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(path)]
     subprocess.run(command, check=True, capture_output=True)
     return path
+
+
+def packed(folder: Path, name: str, *records: Record, options: Sequence[object] = ()) -> Path:
+    """Pack records as the bid of a bidder; return its bag."""
+    files = [archive.add(read, folder / name / "archive") for read in records]
+    done = run("pack", *files, "-o", folder / name / "bag", "--bidder", name, *options)
+    assert done.exit_code == 0, done.output
+    return folder / name / "bag"
 
 
 def copy_series(document: dict[str, Any]) -> None:

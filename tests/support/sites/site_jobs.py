@@ -1,4 +1,4 @@
-"""A pretended site: a Slurm cluster on a virtual torus, and a configuration of origin `measured`.
+"""A pretended site: Slurm on a virtual torus of four nodes with two NICs each, and its configuration as `measured`.
 
 The torus's own evidence is not used: ranks are started by plain srun, and the NICs are network devices in each node.
 """
@@ -10,15 +10,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from railyard.base.checkout import CHECKOUT
+from support.commands import BIN, CHECKOUT, executable
+
 from railyard.placements.topology import catalog
 from railyard.records.record import Record
 from railyard.records.store import archive
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import lifecycle
 
-BIN = CHECKOUT / ".venv/bin"
 RATE_SCALE = 0.00025
+TOPOLOGY = """\
+name: dual-rail-tiny
+nodes_per_router: 2
+rails: 2
+sockets_per_node: 2
+lanes_per_tile: 4
+tile_rates_gbyte_s: {cable: 4.0, host: 4.0}
+tree: {leaves: 2, oversubscription: 1}
+host: {tiles: 1}
+"""
 CONFIGURATION = """\
 systems:
   - name: site
@@ -67,9 +77,11 @@ class Done:
     records: tuple[Record, ...]
 
 
-def up(topology: str, name: str) -> None:
-    """Bring up a cluster: one Slurm node for each node of a topology, which is a name or a file."""
-    lifecycle.up(catalog.load(topology), name=name, shape=Shape(rate_scale=RATE_SCALE), with_slurm=True)
+def up(folder: Path, name: str) -> None:
+    """Bring up the cluster."""
+    path = folder / "dual-rail-tiny.yml"
+    path.write_text(TOPOLOGY)
+    lifecycle.up(catalog.load(str(path)), name=name, shape=Shape(rate_scale=RATE_SCALE), with_slurm=True)
 
 
 def run(site: Site, *options: str) -> Done:
@@ -77,8 +89,7 @@ def run(site: Site, *options: str) -> Done:
     config, wrapper = site.folder / "site.yml", site.folder / "srun"
     path = f"{site.folder}:{BIN}:{CHECKOUT}/build/benchmarks-openmpi/bin"
     config.write_text(CONFIGURATION.format(nodes=site.nodes, extras=site.extras, path=path))
-    wrapper.write_text(SRUN)
-    wrapper.chmod(0o755)
+    executable(wrapper, SRUN)
     words = ["-C", str(CHECKOUT / "reframe.yml"), "-C", str(config), "--system", "site:compute", "--nocolor"]
     words += ["--prefix", str(site.folder), "-c", str(CHECKOUT / "checks"), "-r", *options]
     words += ["-S", f"archive={site.folder}/archive"]

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
-from railyard.placements.topology.base import Coordinate, Link, Router, Topology, rail_suffix
+from railyard.placements.topology.base import Coordinate, Link, Router, Topology
 
 RATES = {"fibre": 2.0, "host": 1.0}
 
@@ -30,18 +29,8 @@ class Mesh(Topology):
     def layout(self) -> str:
         return f"a mesh of {self.rows}x{self.columns} routers"
 
-    @cached_property
-    def routers(self) -> tuple[Router, ...]:
-        return tuple(Router(coordinate=c, rail=rail) for rail in range(self.rails) for c in self.coordinates)
-
     def nodes_at(self, coordinate: Coordinate) -> int:
         return self.nodes_per_router - (coordinate == (0, 0))
-
-    def router_name(self, router: Router) -> str:
-        return "r" + "-".join(map(str, router.coordinate)) + rail_suffix(router.rail)
-
-    def node_name(self, coordinate: Coordinate, slot: int = 0) -> str:
-        return "n" + "-".join(map(str, (*coordinate, slot)))
 
     def links_from(self, router: Router) -> Iterator[Link]:
         for dimension, extent in enumerate(self.extents):

@@ -36,7 +36,7 @@ def chosen(topology: Topology, choose: str, order: str = "") -> Topology:
 
 def described(topology: Topology, *, buffer_cells: int = 8, faults: Faults = HEALTHY) -> str:
     shape = Shape(network="router", latency_scaled=True, buffer_cells=buffer_cells)
-    return router_description.description(topology, shape, faults, namespace_prefix="/")
+    return "\n".join([*router_description.lines(topology, shape, faults, path="/"), ""])
 
 
 def run(tmp_path: Path, description: str, lines: str) -> subprocess.CompletedProcess[str]:

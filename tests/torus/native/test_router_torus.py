@@ -226,7 +226,7 @@ def _runs(pid: int) -> bool:
 def test_every_pair_has_a_way_without_a_circle_of_buffers(tmp_path: Path, topology: str) -> None:
     """The router walks every pair before it starts; one description of every kind of network passes."""
     topo = catalog.load(topology)
-    text = router_description.description(topo, Shape(network="router"), plan.HEALTHY, namespace_prefix="/x")
+    text = "\n".join([*router_description.lines(topo, Shape(network="router"), plan.HEALTHY, path="/x"), ""])
     path = tmp_path / "router"
     path.write_text(text)
     done = subprocess.run([ROUTER, "--simulate", path], input="", capture_output=True, text=True, check=False)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,14 +29,6 @@ PROGRAMS = {
 HBM = ["n0-0-1", "n0-1-0", "n1-0-0", "n1-1-1"]
 
 ReFrame = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-@pytest.fixture
-def cluster(railyard: Run) -> Iterator[str]:
-    name = f"t{os.getpid()}-fake"
-    up(railyard, name, "--rate-scale", "0.00025", "--slurm")
-    yield name
-    railyard("torus", "down", name)
 
 
 def site_reframe(folder: Path, *words: str, on: str = "") -> subprocess.CompletedProcess[str]:
@@ -76,13 +67,14 @@ def test_each_cluster_lists_and_dry_runs_the_checks_in_the_sites_own_words(tmp_p
 
 @pytest.mark.slurm
 def test_a_run_through_the_sites_launcher_has_a_record_that_the_rules_accept(
-    railyard: Run, cluster: str, tmp_path: Path
+    railyard: Run, torus_name: str, tmp_path: Path
 ) -> None:
+    up(railyard, torus_name, "--rate-scale", "0.00025", "--network", "kernel", "--slurm")
     features = ["availablefeatures=hbm", "activefeatures=hbm"]
     command = ["scontrol", "update", f"nodename={','.join(HBM)}", *features]
-    assert railyard("torus", "exec", cluster, "head", "--", *command).returncode == 0
+    assert railyard("torus", "exec", torus_name, "head", "--", *command).returncode == 0
     words = ["--system", "beta", "-p", "site-openmpi", "-r", "-S", f"archive={tmp_path}/archive"]
-    assert_passed(site_reframe(tmp_path, *words, on=cluster))
+    assert_passed(site_reframe(tmp_path, *words, on=torus_name))
     (record,) = records(tmp_path)
     assert sorted(node["name"] for node in record.case.allocation["nodes"]) == HBM, "as the constraint has it"
     assert {one.placement_verdict for one in record.launches} == {"obeyed"}

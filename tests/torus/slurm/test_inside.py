@@ -42,24 +42,13 @@ srun ls /run/netns > $1/left
 def test_a_job_runs_a_torus_on_the_machines_of_its_allocation(tmp_path: Path) -> None:
     slurmd, job = executable(tmp_path / "bin/slurmd", SLURMD), executable(tmp_path / "job", JOB)
     name, path = f"t{os.getpid()}-outer", f"{slurmd.parent}:{BIN}:{os.environ['PATH']}"
-    torus = [str(BIN / "railyard"), "torus"]
+    torus: list[str | Path] = [BIN / "railyard", "torus"]
     up = in_checkout([*torus, "up", "gemini-2x2x2", "--name", name, "--rate-scale", "0.01", "--slurm"], PATH=path)
     assert up.returncode == 0, up.stderr
     try:
-        batch: list[str | Path] = [
-            "exec",
-            name,
-            "head",
-            "--",
-            "sbatch",
-            "--wait",
-            "-o",
-            tmp_path / "log",
-            job,
-            tmp_path,
-        ]
+        batch: list[str | Path] = ["sbatch", "--wait", "-o", tmp_path / "log", job, tmp_path]
         with locks.turn():  # the job's launches know nothing of this machine's
-            ended = in_checkout([*torus, *batch])
+            ended = in_checkout([*torus, "exec", name, "head", "--", *batch])
     finally:
         subprocess.run([*torus, "down", name], check=True, timeout=HUNG_S)
     log = (tmp_path / "log").read_text()

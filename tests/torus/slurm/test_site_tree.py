@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,24 +24,10 @@ LEVELS = {"levels": [{"children": 2, "parents": 1}, {"children": 2, "parents": 1
 ADDRESS = 'echo "$SLURMD_NODENAME $SLURM_TOPOLOGY_ADDR $SLURM_TOPOLOGY_ADDR_PATTERN"'
 
 
-@pytest.fixture
-def cluster(railyard: Run, tree: Path) -> Iterator[str]:
-    name = f"t{os.getpid()}-site"
-    up(railyard, name, "--slurm", topology=str(tree))
-    yield name
-    railyard("torus", "down", name)
-
-
-@pytest.fixture
-def tree(tmp_path: Path) -> Path:
-    path = tmp_path / "tree.yml"
-    path.write_text(yaml.safe_dump(flies.document("fat_tree", LEVELS)))
-    return path
-
-
-def test_the_file_of_a_running_slurm_places_ranks_where_it_says(
-    railyard: Run, cluster: str, tree: Path, tmp_path: Path
-) -> None:
+def test_the_file_of_a_running_slurm_places_ranks_where_it_says(railyard: Run, torus_name: str, tmp_path: Path) -> None:
+    cluster, tree = torus_name, tmp_path / "tree.yml"
+    tree.write_text(yaml.safe_dump(flies.document("fat_tree", LEVELS)))
+    up(railyard, cluster, "--slurm", topology=str(tree))
     topology = catalog.load(str(tree))
     own = {node.name: node.coordinate for node in topology.nodes}
     shown = railyard("torus", "exec", cluster, "head", "--", "scontrol", "show", "topology")

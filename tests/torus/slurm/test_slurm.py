@@ -14,6 +14,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support import walk
@@ -91,7 +92,7 @@ def head(railyard: Run, cluster: str) -> Callable[..., str]:
     return run
 
 
-def command(prefix: Path, *arguments: str, system: str, configs: tuple[Path, ...] = ()) -> list[str]:
+def command(prefix: Path, *arguments: str, system: str = "vtorus:slurm", configs: tuple[Path, ...] = ()) -> list[str]:
     files = [word for config in (CHECKOUT / "reframe.yml", *configs) for word in ("-C", str(config))]
     fixed = ["--prefix", str(prefix), *files, *reading(*arguments), "--nocolor", "--system", system]
     return [str(BIN / "reframe"), *fixed, "-S", f"archive={prefix}/archive", *arguments]
@@ -101,10 +102,8 @@ def command(prefix: Path, *arguments: str, system: str, configs: tuple[Path, ...
 def reframe(cluster: str, tmp_path: Path) -> ReFrame:
     """Run ReFrame on the head, with its stage and archive below tmp_path."""
 
-    def run(
-        *arguments: str, system: str = "vtorus:slurm", configs: tuple[Path, ...] = ()
-    ) -> subprocess.CompletedProcess[str]:
-        return in_checkout(on_head(cluster, command(tmp_path, *arguments, system=system, configs=configs)))
+    def run(*arguments: str, **on: Any) -> subprocess.CompletedProcess[str]:
+        return in_checkout(on_head(cluster, command(tmp_path, *arguments, **on)))
 
     return run
 
@@ -113,11 +112,9 @@ def on_head(cluster: str, words: list[str]) -> list[str]:
     return [str(BIN / "railyard"), "torus", "exec", cluster, "head", "--", *words]
 
 
-def at_work(
-    cluster: str, prefix: Path, *arguments: str, system: str = "vtorus:slurm", configs: tuple[Path, ...] = ()
-) -> subprocess.Popen[str]:
+def at_work(cluster: str, prefix: Path, *arguments: str, **on: Any) -> subprocess.Popen[str]:
     """A ReFrame on the head that has not ended."""
-    words = on_head(cluster, command(prefix, *arguments, system=system, configs=configs))
+    words = on_head(cluster, command(prefix, *arguments, **on))
     return subprocess.Popen(words, cwd=CHECKOUT, env=environment(), stdout=subprocess.PIPE, text=True)
 
 
@@ -125,7 +122,7 @@ def records(tmp_path: Path) -> list[Record]:
     return archive.load_all(tmp_path / "archive")
 
 
-def test_every_node_is_idle_under_its_own_name_and_status_says_so(
+def test_every_node_is_idle_under_its_own_name_and_status_says_so_and_srun_starts_ranks_on_the_nodes(
     railyard: Run, cluster: str, head: Callable[..., str]
 ) -> None:
     names = {node.name for node in lifecycle.get(cluster).topology.nodes}
@@ -134,26 +131,18 @@ def test_every_node_is_idle_under_its_own_name_and_status_says_so(
     assert report["slurm"] == {"idle": NODES} and report["sound"]
     assert "Leaf" not in head("scontrol", "show", "topology", "r0-0-0")
     assert "Nodes=n0-0-0" in head("scontrol", "show", "topology", "r0-0-0")
+    done = railyard("torus", "srun", cluster, "-n", "3", "-w", "n0-0-1,n1-0-0,n1-1-1", "--label", "hostname")
+    assert dict(re.findall(r"^(\d): (\S+)$", done.stdout, re.M)) == {"0": "n0-0-1", "1": "n1-0-0", "2": "n1-1-1"}
 
 
 def test_a_victim_and_its_congestor_run_at_once_in_one_job_by_mpirun(reframe: ReFrame, tmp_path: Path) -> None:
-    """By srun they do among the smoke checks below."""
+    """Two launchers start ranks on disjoint nodes of one job, and the record proves the load."""
     assert_passed(reframe("-r", "-n", "congestion_smoke", "-S", "repeats=5", system="vtorus:slurm-mpirun"))
     (record,) = records(tmp_path)
-    assert_loaded(record)
-
-
-def assert_loaded(record: Record) -> None:
-    """Assert that two launchers started ranks on disjoint nodes of one job, and that the record proves the load."""
     (loaded,) = (launch for launch in record.launches if launch.roles)
     (role,) = loaded.roles or ()
     assert role.placement_verdict == "obeyed" and not {rank.host for rank in loaded.ranks} & set(role.hosts)
     assert sum(nic.tx_bytes for nic in role.nics or ()) > 0
-
-
-def test_srun_from_anywhere_starts_ranks_on_the_nodes(railyard: Run, cluster: str) -> None:
-    done = railyard("torus", "srun", cluster, "-n", "3", "-w", "n0-0-1,n1-0-0,n1-1-1", "--label", "hostname")
-    assert dict(re.findall(r"^(\d): (\S+)$", done.stdout, re.M)) == {"0": "n0-0-1", "1": "n1-0-0", "2": "n1-1-1"}
 
 
 def test_an_srun_that_waits_for_nodes_does_not_block_the_launches_of_the_job_that_has_them(
@@ -165,8 +154,7 @@ def test_an_srun_that_waits_for_nodes_does_not_block_the_launches_of_the_job_tha
     (tmp_path / "job").write_text(script)
     head("sbatch", "-N", str(NODES), "-o", str(tmp_path / "log"), str(tmp_path / "job"))
     wait_until(lambda: head("squeue", "-h", "-t", "running", "-o", "%i").strip() != "", "the job has its nodes")
-    words = [str(BIN / "railyard"), "torus", "srun", cluster, "-n", "1", "hostname"]
-    outside = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment(), cwd=CHECKOUT)
+    outside = subprocess.Popen(launch.split(), stdout=subprocess.PIPE, text=True, env=environment(), cwd=CHECKOUT)
     wait_until(lambda: head("squeue", "-h", "-t", "pending", "-o", "%i").strip() != "", "the srun waits")
     (tmp_path / "waits").touch()
     out, _ = outside.communicate(timeout=HUNG_S)
@@ -427,7 +415,8 @@ def test_a_reframe_that_ends_early_loses_no_launch(
     stage = tmp_path / "stage/vtorus/slurm/openmpi/halo_smoke"
     finished = wait_for_launches(stage, 2)
     # ReFrame loses a signal that arrives while it formats a line of its log: logging swallows the handler's error.
-    wait_until(lambda: sleeps(running.pid), "ReFrame sleeps between two looks at the job")
+    stat = Path(f"/proc/{running.pid}/stat")
+    wait_until(lambda: stat.read_text().rpartition(") ")[2].startswith("S"), "ReFrame sleeps between two looks")
     running.send_signal(how)
     running.wait(HUNG_S)
     head("scancel", "--user=root")
@@ -514,38 +503,15 @@ def test_srun_on_a_torus_without_slurm_is_one_line(railyard: Run, small: str) ->
     refused(railyard("torus", "srun", small, "hostname"), "--slurm")
 
 
-def sleeps(pid: int) -> bool:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].startswith("S")
-
-
 def wait_for_launches(stage: Path, count: int) -> int:
     """Wait until so many launches ended; how many there are then."""
     wait_until(lambda: len(list(stage.glob("launch-*.ended"))) >= count, f"{count} launches of the job ended")
     return len(list(stage.glob("launch-*.ended")))
 
 
-@pytest.mark.parametrize(
-    ("state", "usable"),
-    [
-        ("idle", True),
-        ("planned", True),
-        ("allocated+", True),  # in use, and an earlier job completes on it
-        ("mixed-", True),
-        ("completing", True),
-        ("allocated*", True),
-        ("idle*", False),  # does not answer
-        ("down*", False),
-        ("drained", False),
-        ("draining", False),
-        ("unknown", False),
-    ],
-)
-def test_a_node_that_works_is_usable_whatever_flag_slurm_appends(state: str, usable: bool) -> None:
-    assert slurm.is_usable(state) is usable
-
-
-def test_a_step_runs_on_the_network_kernel(railyard: Run, torus_name: str) -> None:
-    up(railyard, torus_name, "--rate-scale", "0.001", "--network", "kernel", "--slurm")
-    halo = [CHECKOUT / "build/benchmarks-openmpi/bin/halo", "--cells", "4", "--repeats", "2"]
-    done = railyard("torus", "srun", torus_name, "-n", "2", *halo)
-    assert done.returncode == 0 and "every ghost cell verified" in done.stdout, done.stderr
+def test_a_node_that_works_is_usable_whatever_flag_slurm_appends() -> None:
+    """`allocated+` is in use, and an earlier job completes on it; `idle*` does not answer."""
+    for state in ("idle", "planned", "allocated+", "mixed-", "completing", "allocated*"):
+        assert slurm.is_usable(state), state
+    for state in ("idle*", "down*", "drained", "draining", "unknown"):
+        assert not slurm.is_usable(state), state

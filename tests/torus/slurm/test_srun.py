@@ -1,12 +1,14 @@
 """What the launcher objects render for Slurm, run by Slurm's own srun: every rank reports where it ran.
 
 One job of four nodes runs all steps, each in the environment that a site may have set behind the job's back. The
-switches of the cluster are a tree of two leaves.
+switches of the cluster are a tree of two leaves, and its nodes have two NICs. It counts nothing itself: the last tests
+put wrong NIC policies on jobs of ReFrame there.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 import re
 import shlex
@@ -14,10 +16,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from support.commands import HUNG_S, Run
-from support.sites import nic_jobs
+from support import nodes
+from support.commands import HUNG_S, Run, executable
+from support.nodes import Device, Machine
+from support.sites import site_jobs
+from support.sites.site_jobs import Site
 from support.waiting import wait_until
 
+from railyard.base.checkout import CHECKOUT
 from railyard.jobs import partition
 from railyard.placements.launchers import Rendered, render
 from railyard.placements.orders.allocation import allocate
@@ -51,9 +57,7 @@ REPORT = 'echo "rank $SLURM_PROCID $(hostname) $(grep Cpus_allowed_list: /proc/s
 class Step:
     """One srun: what is asked, how it is rendered, and what a site has set."""
 
-    launcher: str
-    order: str
-    binding: str
+    title: str
     site: str
     placed: Placement
     rendered: Rendered
@@ -62,15 +66,22 @@ class Step:
         """Return the step as a line of a script, with a heading for its output."""
         environment = {**SET_BY_A_SITE[self.site], **self.rendered.environment}
         exports = "".join(f"{name}={shlex.quote(value)} " for name, value in environment.items())
-        heading = f"{self.launcher} {self.order}/{self.binding} {self.site}"
-        return f"echo 'step {heading}'; {exports}{shlex.join(self.rendered.command)} --mpi=none ./report 2>&1"
+        return f"echo 'step {self.title}'; {exports}{shlex.join(self.rendered.command)} --mpi=none ./report 2>&1"
+
+    def wanted(self) -> list[str]:
+        """Return the node of each of Slurm's tasks; Cray MPICH's reorder file says which rank takes a task's place."""
+        nodes = [node.name for node in self.placed.nodes]
+        file = self.rendered.environment.get("MPICH_RANK_REORDER_FILE")
+        if file is None:
+            return nodes
+        return [nodes[int(rank)] for rank in re.findall(r"\d+", self.rendered.files[file])]
 
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A Slurm cluster of four nodes on two leaf switches."""
     name = f"t{os.getpid()}-srun"
-    nic_jobs.up(tmp_path_factory.mktemp("srun"), name)
+    site_jobs.up(tmp_path_factory.mktemp("srun"), name)
     yield name
     lifecycle.down(name)
 
@@ -78,57 +89,38 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def topology(tmp_path_factory: pytest.TempPathFactory) -> Topology:
     path = tmp_path_factory.mktemp("topology") / "dual-rail-tiny.yml"
-    path.write_text(nic_jobs.TOPOLOGY)
+    path.write_text(site_jobs.TOPOLOGY)
     return catalog.load(str(path))
 
 
 def steps(topology: Topology, folder: Path) -> Iterator[Step]:
     """Yield every step that a launcher can express, with its files in the folder."""
     granted = allocate(topology, "contiguous")
-    grid = (2, 2, 2)
-    for launcher in ("slurm", "cray-mpich"):
-        for order in ORDERS:
-            for binding in BINDINGS:
-                for site in SET_BY_A_SITE if (order, binding) == ("random:3", "core") else ("nothing",):
-                    placed = place(f"{order}/{binding}", granted, grid, ranks_per_node=RANKS_PER_NODE)
-                    stem = re.sub(r"\W", "-", f"{launcher}-{order}-{binding}")
-                    rendered = render(launcher, placed, stem=stem)
-                    for name, text in rendered.files.items():
-                        (folder / name).write_text(text)
-                    yield Step(
-                        launcher=launcher, order=order, binding=binding, site=site, placed=placed, rendered=rendered
-                    )
-
-
-def wanted(step: Step) -> list[str]:
-    """Return the node of each of Slurm's tasks; Cray MPICH's reorder file says which rank takes a task's place."""
-    nodes = [node.name for node in step.placed.nodes]
-    file = step.rendered.environment.get("MPICH_RANK_REORDER_FILE")
-    if file is None:
-        return nodes
-    ranks = map(int, re.findall(r"\d+", step.rendered.files[file]))
-    return [nodes[rank] for rank in ranks]
+    for launcher, order, binding in itertools.product(("slurm", "cray-mpich"), ORDERS, BINDINGS):
+        placed = place(f"{order}/{binding}", granted, (2, 2, 2), ranks_per_node=RANKS_PER_NODE)
+        rendered = render(launcher, placed, stem=re.sub(r"\W", "-", f"{launcher}-{order}-{binding}"))
+        for name, text in rendered.files.items():
+            (folder / name).write_text(text)
+        for site in SET_BY_A_SITE if (order, binding) == ("random:3", "core") else ("nothing",):
+            yield Step(title=f"{launcher} {order}/{binding} {site}", site=site, placed=placed, rendered=rendered)
 
 
 def test_every_rank_is_where_the_launcher_objects_put_it_whatever_a_site_has_set(
     railyard: Run, tree: str, topology: Topology, tmp_path: Path
 ) -> None:
     all_steps = list(steps(topology, tmp_path))
-    (tmp_path / "report").write_text(f"#!/bin/sh\n{REPORT}\n")
-    (tmp_path / "report").chmod(0o755)
-    (tmp_path / "job").write_text("\n".join(["#!/bin/sh", f"cd {tmp_path}", *(s.line() for s in all_steps)]))
-    (tmp_path / "job").chmod(0o755)
-    job = ["salloc", "--quiet", "--nodes=4", "--exclusive", str(tmp_path / "job")]
+    executable(tmp_path / "report", f"#!/bin/sh\n{REPORT}\n")
+    script = "\n".join(["#!/bin/sh", f"cd {tmp_path}", *(s.line() for s in all_steps)])
+    job = ["salloc", "--quiet", "--nodes=4", "--exclusive", str(executable(tmp_path / "job", script))]
     done = railyard("torus", "exec", tree, "head", "--", *job, timeout_s=HUNG_S)
     # Only at the start of a line: while a node is busy, srun itself prints "step creation temporarily disabled".
     said = re.split(r"^step ", done.stdout, flags=re.MULTILINE)[1:]
     assert len(said) == len(all_steps), done.stdout[-2000:] + done.stderr
     for step, text in zip(all_steps, said, strict=True):
         ranks = sorted((int(r), host, cpus) for r, host, cpus in re.findall(r"rank (\d+) (\S+) (\S+)", text))
-        assert [host for _, host, _ in ranks] == wanted(step), text
-        if step.binding == "core":
-            locals_ = [cpus for _, _, cpus in ranks]
-            assert set(locals_) == {"0", "1"}, text
+        assert [host for _, host, _ in ranks] == step.wanted(), text
+        if "/core " in step.title:
+            assert {cpus for _, _, cpus in ranks} == {"0", "1"}, text
 
 
 @pytest.fixture
@@ -172,13 +164,59 @@ def test_a_job_near_to_one_switch_waits_for_it_and_another_does_not(head: Callab
     assert re.fullmatch(r"n0-\[0-1\]|n0-0,n0-1", shown(head, waiting, "NodeList"))
 
 
-def test_options_of_a_network_plug_in_that_is_not_there_change_nothing(head: Callable[..., str]) -> None:
+def test_options_of_a_network_plug_in_that_is_not_there_change_nothing_and_a_wrong_option_is_refused_at_once(
+    railyard: Run, tree: str, head: Callable[..., str]
+) -> None:
     """HPE's --network is read by its switch plug-in alone (slurm.conf(5), SwitchType): a job is taken without it."""
     job = submitted(head, "--network=single_node_vni,job_vni,def_tles=0", "-N2")
     wait_until(lambda: shown(head, job, "JobState") == "COMPLETED", "the job ran")
-
-
-def test_an_option_that_slurm_has_not_is_refused_at_once(railyard: Run, tree: str) -> None:
     words = ["sbatch", "--switches=many", "-N2", "--wrap=hostname"]
     refused = railyard("torus", "exec", tree, "head", "--", *words)
     assert refused.returncode != 0 and "switches" in refused.stderr.lower()
+
+
+#: Two NUMA domains of a core; GPUs and NICs in different orders. Local rank 0 gets GPU 1, near to nic0.
+NODE = Machine(
+    cores=1,
+    domains=2,
+    vendor="0x10de",
+    gpus=(Device("0000:03:00.0", 1, ""), Device("0000:41:00.0", 0, "")),
+    nics={"net/nic0": Device("0000:81:00.0", 0, ""), "net/nic1": Device("0000:c1:00.0", 1, "")},
+)
+POLICIES = ("gpu-nearest", "gpu-swapped", "gpu-one")
+SETTINGS = {"scale": "small", "launches": 1, "placements": "plain", "ranks_per_node": 2}
+CHECK = ["-n", "halo_smoke", *(word for name, value in SETTINGS.items() for word in ("-S", f"{name}={value}"))]
+#: Behind the job's back every rank sees GPU 0.
+WRONG_GPU = "export CUDA_VISIBLE_DEVICES=0"
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="binds ranks to two processors")
+def test_gpus_and_their_nics_are_proved_by_the_ranks_reports_and_the_bytes(
+    tree: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tree of files stands for the node; the NICs and their bytes are the torus's."""
+    nodes.make(NODE, tmp_path / "node")
+    monkeypatch.setenv("RAILYARD_NODE_ROOT", str(tmp_path / "node"))
+    site = Site(torus=tree, folder=tmp_path, nodes=4)
+    right = site_jobs.run(site, *CHECK, "--keep-stage-files", "-S", f"nics={','.join(POLICIES)}")
+    assert right.records, right.output
+    (record,) = right.records
+    assert record.status == "ok", record.reason + right.output[-2000:]
+    found = {launch.nic_policy: launch for launch in record.launches}
+    assert {name: str(launch.nic_verdict) for name, launch in found.items()} == dict.fromkeys(POLICIES, "obeyed")
+    assert {launch.placement for launch in record.launches} == {"plain/numa"}, "ranks are bound to the domains"
+    wrapper = next(tmp_path.glob("stage/**/gpu-nearest.sh"))
+    assert "CUDA_VISIBLE_DEVICES=1" in wrapper.read_text()
+
+
+def test_a_rank_that_sees_another_gpu_fails_the_launch(
+    tree: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program is wrapped: each rank sets the variable again after railyard's own script."""
+    nodes.make(NODE, tmp_path / "node")
+    monkeypatch.setenv("RAILYARD_NODE_ROOT", str(tmp_path / "node"))
+    halo = f'#!/bin/sh\n{WRONG_GPU}\nexec {CHECKOUT}/build/benchmarks-openmpi/bin/halo "$@"\n'
+    executable(tmp_path / "halo", halo)
+    done = site_jobs.run(Site(torus=tree, folder=tmp_path, nodes=4), *CHECK, "-S", "nics=gpu-nearest")
+    (record,) = done.records
+    assert record.status == "failed" and "sees GPU 0, assigned 1" in record.reason, record.reason

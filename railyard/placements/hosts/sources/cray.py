@@ -64,19 +64,6 @@ def parse_xtprocadmin(text: str, source: str) -> NodeCoordinates:
     return nodes.located()
 
 
-def hosts(text: str, lines: Reading) -> dict[str, str]:
-    """Return physical name -> host of the compute nodes; `lines` gets the errors of lines that are odd."""
-    header = _header(text)
-    by_name: dict[str, str] = {}
-
-    def read(line: str) -> None:
-        if row := _row(line, header, lines):
-            by_name[row["nodename"]] = host(row, lines)
-
-    lines.each(_lines(text), read)
-    return by_name
-
-
 def host(row: dict[str, str], lines: Reading) -> str:
     """Return the host of a row: `nid00017` for node 17."""
     return f"nid{lines.whole_number(row['nid'], 'a node number'):05d}"
@@ -103,24 +90,22 @@ def _header(text: str) -> list[str]:
 def read_hosts(path: Path) -> tuple[dict[str, str], str]:
     """Return physical name -> host, and one line about what was passed over; InputError if no line can be read."""
     text = readable(path)
-    lines = Reading(str(path))
-    host_of_name = hosts(text, lines) if matches_xtprocadmin(text) else _pairs(text, lines)
+    lines, host_of_name = Reading(str(path)), dict[str, str]()
+    header = _header(text) if matches_xtprocadmin(text) else []
+
+    def read(line: str) -> None:
+        if header:
+            if row := _row(line, header, lines):
+                host_of_name[row["nodename"]] = host(row, lines)
+        elif len(words := line.split()) == 2:
+            host_of_name[words[1]] = words[0]
+        else:
+            raise lines.odd_line(line, "HOST NAME, or a table of xtprocadmin")
+
+    lines.each(_lines(text) if header else content_lines(text), read)
     if lines.odd and not host_of_name:
         raise lines.odd[0]
     return host_of_name, note([described(error) for error in lines.odd], str(path))
-
-
-def _pairs(text: str, lines: Reading) -> dict[str, str]:
-    hosts: dict[str, str] = {}
-
-    def read_line(line: str) -> None:
-        words = line.split()
-        if len(words) != 2:
-            raise lines.odd_line(line, "HOST NAME, or a table of xtprocadmin")
-        hosts[words[1]] = words[0]
-
-    lines.each(content_lines(text), read_line)
-    return hosts
 
 
 def renamed(located: NodeCoordinates, hosts: dict[str, str], source: str) -> NodeCoordinates:
@@ -175,6 +160,7 @@ def parse_interconnect(text: str, source: str) -> NodeCoordinates:
 
 
 FIELDS = ("x_coord", "y_coord", "z_coord", "processor_id")
+DATABASE_LINE = re.compile(r"^[^#\n]*\bx_coord=\d+,", re.M)
 
 
 def parse_xtdb2proc(text: str, source: str) -> NodeCoordinates:
@@ -195,25 +181,7 @@ def parse_xtdb2proc(text: str, source: str) -> NodeCoordinates:
 
 
 SOURCES = (
-    CoordinateSource(
-        name="xtprocadmin",
-        does="its table with coordinates",
-        precedence=40,
-        matches=matches_xtprocadmin,
-        parse=parse_xtprocadmin,
-    ),
-    CoordinateSource(
-        name="interconnect",
-        does="what `rtr --interconnect` prints",
-        precedence=10,
-        matches=matches_interconnect,
-        parse=parse_interconnect,
-    ),
-    CoordinateSource(
-        name="xtdb2proc",
-        does="what that command writes",
-        precedence=42,
-        matches=re.compile(r"^[^#\n]*\bx_coord=\d+,", re.M).search,
-        parse=parse_xtdb2proc,
-    ),
+    CoordinateSource("xtprocadmin", "its table with coordinates", 40, matches_xtprocadmin, parse_xtprocadmin),
+    CoordinateSource("interconnect", "what `rtr --interconnect` prints", 10, matches_interconnect, parse_interconnect),
+    CoordinateSource("xtdb2proc", "what that command writes", 42, DATABASE_LINE.search, parse_xtdb2proc),
 )

@@ -44,6 +44,8 @@ from railyard.placements.hosts.sources.located import HOST, CoordinateSource, No
 #: The adapter inside each Quantum switch (SHARP), and the driver's own words for a node that has no description.
 NO_HOST = re.compile(r"Aggregation Node|^MT\d+\b|^Mellanox Technologies|^Quantum\b|^OFED\b", re.IGNORECASE)
 DEVICE = re.compile(r"(HCA|mlx|hfi|ib|qib|rdma|roce|opa|ConnectX)", re.IGNORECASE)
+#: An end of a cable: whether it is a switch, its identity, and its description.
+End = tuple[bool, str, str]
 WITHOUT_NAME = ("localhost", "localhost.localdomain", "(none)")
 VALID = 'HOST DEVICE, as the driver describes an adapter ("node01 mlx5_0")'
 
@@ -56,6 +58,14 @@ class Fabric:
     switches: list[str] = field(default_factory=list)
     cables: list[tuple[str, str]] = field(default_factory=list)
     nodes: Reading
+
+    def join(self, one: End, other: End, number: int) -> None:
+        """Add the cable on a line: between two switches, or from a switch to an adapter."""
+        if one[0] and other[0]:
+            self.cables.append((one[1], other[1]))
+        elif one[0] or other[0]:
+            switch, adapter = (one, other) if one[0] else (other, one)
+            self.adapters.append((adapter[2], switch[1], number))
 
     def located(self) -> NodeCoordinates:
         """Return the coordinates of the nodes."""
@@ -118,12 +128,7 @@ def parse_iblinkinfo(text: str, source: str) -> NodeCoordinates:
     switches |= {lid: None for lid, used in ports.items() if len(used) > 1 and not kind}
     fabric = Fabric(switches=list(switches), nodes=Reading(source))
     for lid, name, far, description, number in ends:
-        if lid in switches and far in switches:
-            fabric.cables.append((lid, far))
-        elif lid in switches:
-            fabric.adapters.append((description, lid, number))
-        elif far in switches:
-            fabric.adapters.append((name, far, number))
+        fabric.join((lid in switches, lid, name), (far in switches, far, description), number)
     return fabric.located()
 
 
@@ -140,11 +145,6 @@ LISTED = re.compile(
 )
 LIST = re.compile(r"^(?:Switch|Ca)\s*: 0x[0-9a-f]+ ports \d+", re.IGNORECASE | re.MULTILINE)
 ADAPTER = re.compile(r'^Ca\s+\d+\s+"H-[0-9a-f]+"', re.IGNORECASE | re.MULTILINE)
-
-
-def matches_ibnetdiscover(text: str) -> bool:
-    """Return whether a text has a switch, a port or a node as ibnetdiscover prints them."""
-    return any(pattern.search(text) for pattern in (SWITCH, LISTED, LIST, ADAPTER))
 
 
 def parse_ibnetdiscover(text: str, source: str) -> NodeCoordinates:
@@ -170,10 +170,7 @@ def _dump(text: str, fabric: Fabric, source: str) -> None:
         elif NODE.match(line):
             switch = ""
         elif switch and (port := PORT.match(line)):
-            if port[1][0] in "Ss":
-                fabric.cables.append((switch, port[1]))
-            else:
-                fabric.adapters.append((port[2], switch, number))
+            fabric.join((True, switch, ""), (port[1][0] in "Ss", port[1], port[2]), number)
         elif switch and line.startswith("["):
             valid = '[PORT] "S-GUID"[PORT] or "H-GUID"[PORT](GUID) # "DESCRIPTION"'
             fabric.nodes.odd.append(OddLineError(source, f"line {number}", line, valid))
@@ -184,15 +181,9 @@ def _ports(text: str, fabric: Fabric) -> None:
         if not (link := LISTED.match(line)):
             continue  # a port without a cable, which has no other end
         kind, lid, other, far, name, description = link.groups()
-        if kind.upper() == "SW":
-            fabric.switches.append(lid)
-            if other.upper() == "SW":
-                fabric.cables.append((lid, far))
-            else:
-                fabric.adapters.append((description, lid, number))
-        elif other.upper() == "SW":
-            fabric.switches.append(far)
-            fabric.adapters.append((name, far, number))
+        is_switch, far_is_switch = kind.upper() == "SW", other.upper() == "SW"
+        fabric.switches += [lid] if is_switch else [far] if far_is_switch else []
+        fabric.join((is_switch, lid, name), (far_is_switch, far, description), number)
 
 
 END = re.compile(
@@ -209,7 +200,9 @@ def parse_opareport(text: str, source: str) -> NodeCoordinates:
         if end and end[1] != "<->":
             open_end = end
         elif end and open_end:
-            _add(fabric, open_end, end, number)
+            one, other = ((half[3].upper() == "SW", half[2], half[4]) for half in (open_end, end))
+            fabric.switches += [identity for is_switch, identity, _ in (one, other) if is_switch]
+            fabric.join(one, other, number)
             open_end = None
         elif end:
             fabric.nodes.odd.append(
@@ -218,36 +211,14 @@ def parse_opareport(text: str, source: str) -> NodeCoordinates:
     return fabric.located()
 
 
-def _add(fabric: Fabric, one: re.Match[str], other: re.Match[str], number: int) -> None:
-    ends = {kind.upper(): (guid, name) for _, guid, kind, name in (one.groups(), other.groups())}
-    switches = [end[2] for end in (one, other) if end[3].upper() == "SW"]
-    fabric.switches += switches
-    if len(switches) == 2:
-        fabric.cables.append((switches[0], switches[1]))
-    elif switches:
-        fabric.adapters.append((ends["FI"][1], switches[0], number))
-
-
 SOURCES = (
+    CoordinateSource("iblinkinfo", "what that command prints", 22, IBLINKINFO_LINK.search, parse_iblinkinfo),
     CoordinateSource(
-        name="iblinkinfo",
-        does="what that command prints",
-        precedence=22,
-        matches=IBLINKINFO_LINK.search,
-        parse=parse_iblinkinfo,
+        "ibnetdiscover",
+        "the dump of that command, or its ports (`-p`)",
+        20,
+        lambda text: any(form.search(text) for form in (SWITCH, LISTED, LIST, ADAPTER)),
+        parse_ibnetdiscover,
     ),
-    CoordinateSource(
-        name="ibnetdiscover",
-        does="the dump of that command, or its ports (`-p`)",
-        precedence=20,
-        matches=matches_ibnetdiscover,
-        parse=parse_ibnetdiscover,
-    ),
-    CoordinateSource(
-        name="opareport",
-        does="what `opareport -o links` prints",
-        precedence=24,
-        matches=END.search,
-        parse=parse_opareport,
-    ),
+    CoordinateSource("opareport", "what `opareport -o links` prints", 24, END.search, parse_opareport),
 )

@@ -45,7 +45,7 @@ class NodeCoordinates:
         return note(self.passed_over, source)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class CoordinateSource:
     """One form in which a machine writes the coordinates of its nodes; `does` describes such a file.
 

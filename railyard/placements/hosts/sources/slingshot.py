@@ -14,7 +14,6 @@ from __future__ import annotations
 import itertools
 import operator
 import re
-from dataclasses import dataclass
 
 from railyard.base.host_names import natural
 from railyard.placements.hosts.sources.located import CoordinateSource, NodeCoordinates, Reading
@@ -25,16 +24,6 @@ NIC = re.compile(r"\b(x\d+c\d+s\d+b\d+n\d+)(?:h(\d{1,9}))?\b")
 GROUPS = ("group", "src_group", "group_id")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class _Edge:
-    """One NIC at one switch; ordered by node, then NIC."""
-
-    node: str
-    nic: int
-    group: int
-    switch: str
-
-
 def matches(text: str) -> bool:
     """Return whether any line has both a switch's port and a node's NIC."""
     return any(PORT.search(line) and NIC.search(line) for _, line in content_lines(text))
@@ -43,20 +32,9 @@ def matches(text: str) -> bool:
 def parse(text: str, source: str) -> NodeCoordinates:
     """Return node's xname -> (group, switch, 0); InputError for a group that is not a number."""
     nodes = Reading(source)
-    edges = _edges(text, nodes)
-    switches = sorted({(edge.group, natural(edge.switch)) for edge in edges})
-    by_group = itertools.groupby(switches, key=operator.itemgetter(0))
-    number_of = {pair: number for _, pairs in by_group for number, pair in enumerate(pairs)}
-    for edge in sorted(edges, key=lambda e: (natural(e.node), e.nic)):
-        switch = number_of[edge.group, natural(edge.switch)]
-        nodes.coordinates.setdefault(edge.node, (edge.group, switch, 0))
-    return nodes.located(dimensions=("group", "switch", ""))
-
-
-def _edges(text: str, nodes: Reading) -> list[_Edge]:
     group_column: list[int] = []
     cabinets: dict[str, int] = {}
-    edges: list[_Edge] = []
+    edges: list[tuple[str, int, int, str]] = []  # node, NIC, group and switch
 
     def read(line: str) -> None:
         words = [word.strip("\"'") for word in re.split(r"[,;\s]+", line)]
@@ -68,12 +46,15 @@ def _edges(text: str, nodes: Reading) -> list[_Edge]:
             group = nodes.whole_number(words[group_column[0]], "a group's number")
         else:
             group = cabinets.setdefault(port[2], len(cabinets))
-        edges.append(_Edge(node=nic[1], nic=int(nic[2] or 0), group=group, switch=port[1]))
+        edges.append((nic[1], int(nic[2] or 0), group, port[1]))
 
     nodes.each(content_lines(text), read)
-    return edges
+    switches = sorted({(group, natural(switch)) for _, _, group, switch in edges})
+    by_group = itertools.groupby(switches, key=operator.itemgetter(0))
+    number_of = {pair: number for _, pairs in by_group for number, pair in enumerate(pairs)}
+    for node, _, group, switch in sorted(edges, key=lambda edge: (natural(edge[0]), edge[1])):
+        nodes.coordinates.setdefault(node, (group, number_of[group, natural(switch)], 0))
+    return nodes.located(dimensions=("group", "switch", ""))
 
 
-SOURCE = CoordinateSource(
-    name="slingshot", does="a fabric's table of ports and NICs", precedence=50, matches=matches, parse=parse
-)
+SOURCE = CoordinateSource("slingshot", "a fabric's table of ports and NICs", 50, matches, parse)

@@ -34,9 +34,10 @@ A leaf's nodes are listed at the switch, in a block that names it, or in `capaci
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -47,16 +48,20 @@ from railyard.placements.hosts.sources import trees
 from railyard.placements.hosts.sources.located import CoordinateSource, NodeCoordinates, OddLineError, Reading
 from railyard.placements.hosts.text import content_lines
 
-KINDS = ("tree", "block", "torus3d", "ring")
+Reader = Callable[[Any, Reading], NodeCoordinates]
+YAML_ITEM = re.compile(r"^[ \t]*-[ \t]+(?:\{[ \t]*)?[\"']?topology[\"']?\s*:", re.M)
+MODEL_LINE = re.compile(r"^switches:\s*$", re.M)
 
 
 def parse_yaml(text: str, source: str) -> NodeCoordinates:
     """Return name -> coordinate of one of the topologies; InputError for a document that is broken or has none."""
     topologies = [one for one in documents(text, source) if isinstance(one, dict) and "topology" in one]
-    able = [one for one in topologies if any(kind in one for kind in KINDS)]
+    blocks: Reader = functools.partial(_tree, key="blocks", name="block")
+    readers: dict[str, Reader] = {"tree": _tree, "block": blocks, "torus3d": _torus, "ring": _ring}
+    able = [one for one in topologies if not readers.keys().isdisjoint(one)]
     if not able:
-        kinds = ", ".join(KINDS)
-        raise InputError(source, "", problem="no topology with coordinates", valid=f"a topology of {kinds}")
+        valid = f"a topology of {', '.join(readers)}"
+        raise InputError(source, "", problem="no topology with coordinates", valid=valid)
     chosen = next((one for one in able if str(one.get("cluster_default")).lower() == "true"), able[0])
     nodes = Reading(source)
     nodes.odd = [
@@ -64,10 +69,9 @@ def parse_yaml(text: str, source: str) -> NodeCoordinates:
         for one in topologies
         if one is not chosen
     ]
-    (kind,) = [kind for kind in KINDS if kind in chosen][:1]
-    reader = {"tree": _tree, "block": _blocks, "torus3d": _torus, "ring": _ring}[kind]
+    kind = next(kind for kind in readers if kind in chosen)
     try:
-        return reader(chosen[kind], nodes)
+        return readers[kind](chosen[kind], nodes)
     except OddLineError as error:
         problem = f"topology {chosen['topology']}: {error.problem or quoted(error.value)}"
         raise InputError(source, "", problem=problem, valid=error.valid) from error
@@ -99,21 +103,15 @@ def names_in(value: Any, nodes: Reading) -> list[str]:
     return trees.names(str(value), nodes) if value is not None else []
 
 
-def _tree(document: Any, nodes: Reading) -> NodeCoordinates:
+def _tree(document: Any, nodes: Reading, key: str = "switches", name: str = "switch") -> NodeCoordinates:
+    """Return the coordinates of a tree, or of blocks, which have no children."""
     tree = trees.Tree()
-    for one in items(document, "switches", nodes.source):
-        switch = str(one.get("switch"))
+    for one in items(document, key, nodes.source):
+        switch = str(one.get(name))
         if "children" in one:
             tree.joined.extend((lower, switch) for lower in names_in(one["children"], nodes))
         elif "nodes" in one:
             tree.nodes.setdefault(switch, []).extend(names_in(one["nodes"], nodes))
-    return trees.from_file(tree, nodes)
-
-
-def _blocks(document: Any, nodes: Reading) -> NodeCoordinates:
-    tree = trees.Tree()
-    for one in items(document, "blocks", nodes.source):
-        tree.nodes.setdefault(str(one.get("block")), []).extend(names_in(one.get("nodes"), nodes))
     return trees.from_file(tree, nodes)
 
 
@@ -217,25 +215,9 @@ def _named(part: Any) -> list[tuple[str, dict[str, Any]]]:
 
 
 SOURCES = (
+    CoordinateSource("slurm-yaml", "topology.yaml", 32, YAML_ITEM.search, parse_yaml),
     CoordinateSource(
-        name="slurm-yaml",
-        does="topology.yaml",
-        precedence=32,
-        matches=re.compile(r"^[ \t]*-[ \t]+(?:\{[ \t]*)?[\"']?topology[\"']?\s*:", re.M).search,
-        parse=parse_yaml,
+        "slurm", "topology.conf of a tree or of blocks, or `scontrol show topology`", 30, CONF_LINE.search, parse_conf
     ),
-    CoordinateSource(
-        name="slurm",
-        does="topology.conf of a tree or of blocks, or `scontrol show topology`",
-        precedence=30,
-        matches=CONF_LINE.search,
-        parse=parse_conf,
-    ),
-    CoordinateSource(
-        name="topograph",
-        does="a model file of NVIDIA topograph",
-        precedence=34,
-        matches=re.compile(r"^switches:\s*$", re.M).search,
-        parse=parse_topograph,
-    ),
+    CoordinateSource("topograph", "a model file of NVIDIA topograph", 34, MODEL_LINE.search, parse_topograph),
 )

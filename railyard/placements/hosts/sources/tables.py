@@ -127,8 +127,6 @@ def parse_coordinates(text: str, source: str) -> NodeCoordinates:
 
 
 SOURCES = (
-    CoordinateSource(name="csv", does="a table with a header", precedence=60, matches=matches_csv, parse=parse_csv),
-    CoordinateSource(
-        name="coordinates", does="lines HOST X Y Z", precedence=70, matches=matches_coordinates, parse=parse_coordinates
-    ),
+    CoordinateSource("csv", "a table with a header", 60, matches_csv, parse_csv),
+    CoordinateSource("coordinates", "lines HOST X Y Z", 70, matches_coordinates, parse_coordinates),
 )

@@ -84,11 +84,10 @@ def _coordinates(tree: Tree, level: Mapping[str, int], nodes: Reading) -> NodeCo
         if len(set((parts := _parts(leaves, tree.joined, level, most)).values())) > 1
     ]
     paths = {leaf: (*(column[leaf] for column in columns), leaf) for leaf in leaves}
-    numbers = numbered(list(paths.values()))
+    numbers, depth = numbered(list(paths.values())), len(columns) + 1
     for leaf, path in paths.items():
         for name in tree.nodes[leaf]:
-            nodes.put(name, padded(numbers[path]))
-    depth = len(columns) + 1
+            nodes.put(name, (*numbers[path], 0, 0)[: max(3, depth)])
     words = (*("block",) * (depth - 2), *(("pod",) if depth > 1 else ()), "leaf")
     fields: dict[str, Any] = {"dimensions": (*words, "", "")[: max(3, depth)]}
     if numbers:
@@ -108,11 +107,6 @@ def numbered(paths: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], Coordina
                 number[path[:depth]] = children.get(parent, 0)
                 children[parent] = number[path[:depth]] + 1
     return {path: tuple(number[path[: depth + 1]] for depth in range(len(path))) for path in paths}
-
-
-def padded(at: Coordinate) -> Coordinate:
-    """Return a coordinate of at least three numbers."""
-    return (*at, 0, 0)[: max(3, len(at))]
 
 
 def _parts(

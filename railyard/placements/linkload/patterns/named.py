@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from railyard.base.errors import InputError
-from railyard.placements.arrays import Ints, np
+from railyard.placements.arrays import NDArray, np
 from railyard.placements.linkload.traffic import Grid, Traffic, TrafficPattern, groups, ring, shifted, stencil
 from railyard.placements.topology.torus import DIMENSIONS
 
@@ -22,34 +20,18 @@ def alltoall(grid: Grid, size_bytes: tuple[float, ...], within: str) -> Traffic:
     return shifted(grouped, range(1, size), size_bytes[0])
 
 
-def joined(parts: Sequence[Traffic]) -> Traffic:
-    """Return the messages of several traffics of the same ranks."""
-    return Traffic(
-        ranks=parts[0].ranks,
-        source=np.concatenate([part.source for part in parts]),
-        target=np.concatenate([part.target for part in parts]),
-        size_bytes=np.concatenate([part.size_bytes for part in parts]),
-    )
-
-
 def tree(grid: Grid, size_bytes: tuple[float, ...], within: str) -> Traffic:
     """Send half a block up and down each of two binary trees; the second has the ranks of the group one further."""
     grouped = groups(grid, within)
-    child: Ints = np.arange(1, grouped.shape[1], dtype=np.int64)
-    source, target = list[Ints](), list[Ints]()
-    group = grouped.astype(np.int64)
+    child = np.arange(1, grouped.shape[1])
+    ends = list[NDArray[np.int32]]()
     for shift in (0, 1):
-        members = np.roll(group, -shift, axis=1)
+        members = np.roll(grouped, -shift, axis=1)
         low, high = members[:, child].ravel(), members[:, (child - 1) // 2].ravel()
-        source += [low, high]
-        target += [high, low]
-    one = np.concatenate(source).astype(np.int32)
-    return Traffic(
-        ranks=grouped.size,
-        source=one,
-        target=np.concatenate(target).astype(np.int32),
-        size_bytes=np.full(len(one), size_bytes[0] / 2),
-    )
+        ends += [np.stack([low, high]), np.stack([high, low])]
+    source, target = np.hstack(ends)
+    sizes = np.full(len(source), size_bytes[0] / 2)
+    return Traffic(ranks=grouped.size, source=source, target=target, size_bytes=sizes)
 
 
 def hierarchical(grid: Grid, size_bytes: tuple[float, ...], within: str) -> Traffic:
@@ -62,7 +44,12 @@ def hierarchical(grid: Grid, size_bytes: tuple[float, ...], within: str) -> Traf
     share = size_bytes[0] / grid[-1]
     if others:
         parts.append(ring(grid, others, lambda n: 2 * share * (n - 1) / n))
-    return joined(parts)
+    return Traffic(
+        ranks=parts[0].ranks,
+        source=np.concatenate([part.source for part in parts]),
+        target=np.concatenate([part.target for part in parts]),
+        size_bytes=np.concatenate([part.size_bytes for part in parts]),
+    )
 
 
 PATTERNS = (

@@ -49,10 +49,7 @@ def choose(allocation: Allocation, count: int, name: str = DEFAULT, number: int 
         raise InputError("placement", "nodes", count, f"at most the {granted} nodes granted")
     if choice.argument and number is None:
         lacks, instead = ("seed", " or --seed SEED") if choice.has_seed else ("number", "")
-        raise InputError(
-            "placement",
-            "",
-            problem=f"the node choice {choice} has no {lacks}",
-            valid=f"{choice}:{choice.argument}, such as {choice}:1{instead}",
-        )
+        problem = f"the node choice {choice} has no {lacks}"
+        valid = f"{choice}:{choice.argument}, such as {choice}:1{instead}"
+        raise InputError("placement", "", problem=problem, valid=valid)
     return taken(allocation, choice.take(allocation, count, number or 0))

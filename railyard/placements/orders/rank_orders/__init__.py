@@ -15,7 +15,6 @@ from functools import cache
 from railyard.base.members import members
 from railyard.placements.arrays import Ints, np
 from railyard.placements.linkload.background import Background
-from railyard.placements.linkload.model import PROTOCOLS, Protocol
 from railyard.placements.linkload.rails import RankNics
 from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.orders.allocation import Allocation
@@ -26,7 +25,7 @@ from railyard.placements.topology.base import Topology
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """Limits of a search, bytes on the wire (`protocol`), the load of other jobs (`background`), the ranks' NICs.
+    """Limits of a search, the load of other jobs (`background`), and the ranks' NICs.
 
     `progress(done, slowest_s)` is called after every round, `done` from 0 to 1.
     """
@@ -34,7 +33,6 @@ class Effort:
     trials_per_rank: int = 300
     most_trials: int = 6_000_000
     time_limit_s: float = 60.0
-    protocol: Protocol = PROTOCOLS["payload"]
     progress: Callable[[float, float], None] | None = None
     background: Background | None = None
     nics: RankNics | None = None

@@ -29,25 +29,22 @@ from railyard.placements.topology.base import Topology
 
 def place_blocks(job: PlacementJob) -> Ints:
     """Return the node of each rank; InputError for a block of another size, or that does not divide the grid."""
-    block = _block(job)
+    words = job.argument.split("x")
+    fitting = [shape for shape in grids(job.ranks_per_node, len(job.grid)) if divides(shape, job.grid)]
+    block = tuple(int(word) for word in words) if all(word.isdecimal() for word in words) else ()
+    if block not in fitting:
+        some = ", ".join(map(text, fitting[:8])) or "none: the ranks of a node do not divide it"
+        rule = f"{job.ranks_per_node} ranks per node that divide the grid {text(job.grid)}: {some}"
+        raise InputError("placement", "blocks", job.argument, rule)
     shapes = grids(job.allocation.topology.nodes_per_router, len(job.grid))
     boxes = (tuple(a * b for a, b in zip(shape, block, strict=True)) for shape in shapes)
-    box = min((box for box in boxes if divides(box, job.grid)), key=_surface, default=block)
+    dividing = (box for box in boxes if divides(box, job.grid))
+    # The box with the fewest cells on its sides.
+    box = min(dividing, key=lambda box: sum(math.prod(box) // side for side in box), default=block)
     outer, within = blocked(job.grid, box), blocked(box, block)
     # `outer` numbers the ranks of a router's box row-major; `within` puts them in the order of their blocks.
     nodes: Ints = job.slots[outer // len(within) * len(within) + within[outer % len(within)]]
     return nodes
-
-
-def _block(job: PlacementJob) -> Grid:
-    words = job.argument.split("x")
-    valid = [shape for shape in grids(job.ranks_per_node, len(job.grid)) if divides(shape, job.grid)]
-    shape = tuple(int(word) for word in words) if all(word.isdecimal() for word in words) else ()
-    if shape not in valid:
-        some = ", ".join(map(text, valid[:8])) or "none: the ranks of a node do not divide it"
-        rule = f"{job.ranks_per_node} ranks per node that divide the grid {text(job.grid)}: {some}"
-        raise InputError("placement", "blocks", job.argument, rule)
-    return shape
 
 
 def blocked(grid: Grid, block: Grid) -> Ints:
@@ -57,11 +54,6 @@ def blocked(grid: Grid, block: Grid) -> Ints:
     counts = tuple(g // b for g, b in zip(grid, block, strict=True))
     first = np.ravel_multi_index(tuple(outer.T), counts) * math.prod(block)
     return np.asarray(first + np.ravel_multi_index(tuple(inner.T), block), dtype=np.int64)
-
-
-def _surface(box: Grid) -> int:
-    """Return half the number of cells on a box's sides."""
-    return sum(math.prod(box) // side for side in box)
 
 
 #: For each dimension of a grid, the dimensions of the box of nodes that it covers.
@@ -78,8 +70,20 @@ def place_custom(job: PlacementJob) -> Ints:
         raise InputError("placement", "allocation", nodes, valid)
     if layout := _layout(box, grid, job.ranks_per_node):
         groups, inside = layout
-        return _lay(allocation, grid, inside, groups=groups, box=box)
-    raise InputError("placement", "grid", text(grid), _matching(box, len(grid), job.ranks_per_node))
+        outer = row_major(grid) // np.array(inside)
+        cell = np.zeros((len(outer), len(box)), dtype=np.int64)
+        for dimension, group in enumerate(groups):
+            if group:  # a grid dimension that covers several torus dimensions walks them in a snake
+                cell[:, list(group)] = boustrophedon(tuple(box[d] for d in group))[outer[:, dimension]]
+        return allocation.topology.nodes_in(cell)
+    fitting = {
+        tuple(f * math.prod(box[d] for d in group) for f, group in zip(inside, groups, strict=True))
+        for groups in _groupings(len(grid), len(box))
+        for inside in grids(job.ranks_per_node, len(grid))
+    }
+    some = [text(g) for g in sorted(fitting, key=lambda g: (max(g), g))]
+    valid = f"for custom on {text(box)} nodes: {', '.join(some[:8])}{', ...' if len(some) > 8 else ''}"
+    raise InputError("placement", "grid", text(grid), valid)
 
 
 def _layout(box: Grid, grid: Grid, ranks_per_node: int) -> tuple[Groups, Grid] | None:
@@ -110,32 +114,11 @@ def box_of(allocation: Allocation) -> Grid | None:
     return tuple(most.tolist()) if most.prod() == len(allocation.indices) else None
 
 
-def _lay(allocation: Allocation, grid: Grid, inside: Grid, *, groups: Groups, box: Grid) -> Ints:
-    """Return the node of each position. A grid dimension that covers several torus dimensions walks them in a snake."""
-    outer = row_major(grid) // np.array(inside)
-    cell = np.zeros((len(outer), len(box)), dtype=np.int64)
-    for dimension, group in enumerate(groups):
-        if group:
-            walk = boustrophedon(tuple(box[d] for d in group))
-            cell[:, list(group)] = walk[outer[:, dimension]]
-    return allocation.topology.nodes_in(cell)
-
-
 def _groupings(dimensions: int, axes: int) -> Iterator[Groups]:
     """Yield every way to give the box's axes to the grid's dimensions; the natural one first."""
     owners = itertools.product(range(dimensions), repeat=axes)
     for owner in sorted(owners, key=lambda o: sum(abs(d - g) for d, g in enumerate(o))):
         yield tuple(tuple(d for d in range(axes) if owner[d] == g) for g in range(dimensions))
-
-
-def _matching(box: Grid, dimensions: int, ranks_per_node: int) -> str:
-    fitting = {
-        tuple(f * math.prod(box[d] for d in group) for f, group in zip(inside, groups, strict=True))
-        for groups in _groupings(dimensions, len(box))
-        for inside in grids(ranks_per_node, dimensions)
-    }
-    some = [text(g) for g in sorted(fitting, key=lambda g: (max(g), g))]
-    return f"for custom on {text(box)} nodes: {', '.join(some[:8])}{', ...' if len(some) > 8 else ''}"
 
 
 ORDERS = (
@@ -201,10 +184,8 @@ def _lay_folded(grid: Grid, parts: Parts, groups: Sequence[Sequence[int]]) -> In
     steps = row_major(grid)
     digits = np.zeros((len(steps), len(extents)), dtype=np.int64)
     for dimension, group in enumerate(groups):
-        slow_first = sorted(group, key=is_whole.__getitem__)
-        if slow_first:
-            walk = boustrophedon(tuple(extents[k] for k in slow_first))
-            digits[:, slow_first] = walk[steps[:, dimension]]
+        if slow_first := sorted(group, key=is_whole.__getitem__):
+            digits[:, slow_first] = boustrophedon(tuple(extents[k] for k in slow_first))[steps[:, dimension]]
     axes, first = [], 0
     for axis in parts:
         walked = np.empty(axis, dtype=np.int64)

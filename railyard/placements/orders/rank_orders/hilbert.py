@@ -10,37 +10,23 @@ leaps over what is missing.
 from __future__ import annotations
 
 from railyard.placements.arrays import Ints, np
-from railyard.placements.orders.allocation import Allocation
 from railyard.placements.orders.rank_orders import PlacementJob, RankOrder
 from railyard.placements.orders.walks import inverse, row_major
 
 
 def place(job: PlacementJob) -> Ints:
     """Return the node of each rank."""
-    return inverse(along(row_major(job.grid)), job.along(walk(job.allocation)))
+    return inverse(along(row_major(job.grid)), job.along(along(job.allocation.cells)))
 
 
-def walk(allocation: Allocation) -> Ints:
-    """Return positions in the allocation, sorted along a Hilbert curve through the machine."""
-    return along(allocation.cells)
-
-
-def positions(cells: Ints) -> Ints:
-    """Return each cell's position on the curve through the smallest cube that holds all.
+def along(cells: Ints) -> Ints:
+    """Return the indices of cells in the order in which the curve through the smallest cube with all visits them.
 
     `cells` has shape (cells, dimensions).
     """
     bits = max(1, int(cells.max(initial=0)).bit_length())
-    return _interleaved(_transposed(cells.astype(np.int64).T.copy(), bits), bits)
-
-
-def along(cells: Ints) -> Ints:
-    """Return the indices of the cells in the order in which the curve visits them."""
-    return np.asarray(np.argsort(positions(cells), kind="stable"), dtype=np.int64)
-
-
-def _transposed(axes: Ints, bits: int) -> Ints:
-    """Turn coordinates, shape (dimensions, cells), into Skilling's transposed Hilbert index, in place."""
+    axes = cells.astype(np.int64).T.copy()
+    # Skilling's transposed index, in place.
     for bit in range(bits - 1, 0, -1):
         high = np.int64(1) << bit
         low = high - 1
@@ -55,16 +41,12 @@ def _transposed(axes: Ints, bits: int) -> Ints:
     for bit in range(bits - 1, 0, -1):
         parity ^= np.where(axes[-1] & (np.int64(1) << bit), (np.int64(1) << bit) - 1, 0)
     axes ^= parity
-    return axes
-
-
-def _interleaved(axes: Ints, bits: int) -> Ints:
-    """Return the transposed index as one number: bit b of every axis, then bit b - 1 of every axis, ..."""
+    # The index as one number: bit b of every axis, then bit b - 1 of every axis, ...
     numbers = np.zeros_like(axes[0])
     for bit in range(bits - 1, -1, -1):
         for axis in axes:
             numbers = (numbers << 1) | ((axis >> bit) & 1)
-    return np.asarray(numbers, dtype=np.int64)
+    return np.asarray(np.argsort(numbers, kind="stable"), dtype=np.int64)
 
 
 ORDER = RankOrder(

@@ -47,9 +47,30 @@ def straight(ways: Ways, sent: Floats) -> Carried:
 
 
 def valiant(ways: Ways, sent: Floats) -> Carried:
-    """Send a message to every part of the network but those of its ends with equal shares, then to its end."""
-    flows = _Flows(ways)
-    flows.add_by_parts(sent)
+    """Send a message to every part of the network but those of its ends with equal shares, then to its end.
+
+    Within a part the ways are minimal.
+    """
+    flows, parts = _Flows(ways), ways.parts
+    own = ways.part[:, None] == ways.part[None, :]
+    flows.add(np.where(own, sent, 0.0), ways.distance)
+    share = np.where(own, 0.0, sent) / max(1, parts - 2)
+    into = np.zeros((len(sent), parts))
+    np.add.at(into.T, ways.part, share.T)
+    first = share.sum(axis=1)[:, None] - into
+    first[np.arange(len(sent)), ways.part] = 0.0
+    flows.add(first, ways.part_distance, count=False)
+    entry = flows.entries()
+    entry[own] = 0.0
+    second = np.zeros_like(share)
+    to_part, onwards = flows.hops(ways.part_distance)[:, ways.part], flows.hops(ways.distance)
+    for hops in np.unique(to_part).tolist():
+        arrived = np.where(to_part == hops, entry, 0.0).T @ share
+        arrived[own] = 0.0
+        second += arrived
+        flows.by_hops += added((hops + onwards).ravel(), arrived.ravel(), len(flows.by_hops))
+    flows.add(second, ways.distance, count=False)
+    flows.by_hops[0] += 0.0 if parts > 2 else np.where(own, 0.0, sent).sum()
     return flows.carried()
 
 
@@ -80,7 +101,7 @@ class _Flows:
         link that they came by, of which the last means none.
         """
         if count:
-            self.by_hops += added(self._hops(distance).ravel(), sent.ravel(), len(self.by_hops))
+            self.by_hops += added(self.hops(distance).ravel(), sent.ravel(), len(self.by_hops))
         for ends, steps in self._steps(distance):
             self._move(sent[:, ends], distance[:, ends], steps[::-1], straight)
 
@@ -123,31 +144,7 @@ class _Flows:
                     reached = added((chosen.target[by] * ends + to)[on], moved[on], routers * ends)
                     flow[into] += reached.reshape(sent.shape)
 
-    def add_by_parts(self, sent: Floats) -> None:
-        """Add Valiant's ways of flows between different parts, and minimal ways within a part."""
-        chosen, parts = self.chosen, self.chosen.parts
-        own = chosen.part[:, None] == chosen.part[None, :]
-        self.add(np.where(own, sent, 0.0), chosen.distance)
-        share = np.where(own, 0.0, sent) / max(1, parts - 2)
-        into = np.zeros((len(sent), parts))
-        np.add.at(into.T, chosen.part, share.T)
-        first = share.sum(axis=1)[:, None] - into
-        first[np.arange(len(sent)), chosen.part] = 0.0
-        self.add(first, chosen.part_distance, count=False)
-        entry = self._entries()
-        entry[own] = 0.0
-        second = np.zeros_like(share)
-        to_part, onwards = self._hops(chosen.part_distance)[:, chosen.part], self._hops(chosen.distance)
-        for hops in np.unique(to_part).tolist():
-            arrived = np.where(to_part == hops, entry, 0.0).T @ share
-            arrived[own] = 0.0
-            second += arrived
-            self.by_hops += added((hops + onwards).ravel(), arrived.ravel(), len(self.by_hops))
-        self.add(second, chosen.distance, count=False)
-        between = np.where(own, 0.0, sent)
-        self.by_hops[0] += 0.0 if parts > 2 else between.sum()
-
-    def _entries(self) -> Floats:
+    def entries(self) -> Floats:
         """Return the part of what goes from a router to a part that enters there at another router; shape (r, r)."""
         from scipy.sparse import csr_array  # imported here: takes half of a command's start
 
@@ -163,7 +160,7 @@ class _Flows:
                     entry[:, members] += shares @ entry[:, members]
         return entry
 
-    def _hops(self, distance: Floats) -> Ints:
+    def hops(self, distance: Floats) -> Ints:
         """Return the links on a shortest way to each end; shape as `distance`."""
         chosen = self.chosen
         hops = np.zeros(distance.shape, dtype=np.int64)

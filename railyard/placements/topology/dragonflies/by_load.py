@@ -35,7 +35,6 @@ from railyard.placements.topology.dragonflies.grouped import BY_LOAD, Grouped
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
 MOST_HOPS = 8
 STEEPNESS = 8
 ROUNDS = 12
@@ -48,20 +47,12 @@ class GroupedLoads(Grouped):
     """Groups with the link loads of packets that are spread over third groups, by a share or by load."""
 
     def carry_usual(self, source: Ints, node: Ints, sizes: Floats) -> Carried:
-        share = self.cables.valiant_share
-        if self.cables.spread == "nodes":
+        if self.spread == "nodes":
             return super().carry_usual(source, node, sizes)
-        source, node, sizes = summed(source, node, sizes, len(self.nodes))
-        if self.cables.spread == BY_LOAD:
-            return _by_load(self, source, node, sizes)
-        to = self.router_of_node[node]
-        across = self.groups[source] != self.groups[to]
-        minimal = self.carry_along(self.hosts[source], node, np.where(across, sizes * (1 - share), sizes))
-        by_way = _valiant(self, source[across], to[across], sizes[across] * share)
-        return minimal + by_way
+        return _spread(self, *summed(source, node, sizes, len(self.nodes)))
 
 
-def _by_load(topology: Grouped, source: Ints, node: Ints, sizes: Floats) -> Carried:
+def _spread(topology: Grouped, source: Ints, node: Ints, sizes: Floats) -> Carried:
     """Return the link loads of messages from switches (indices into `coordinates`) to nodes, summed by pairs."""
     to = topology.router_of_node[node]
     groups = topology.groups
@@ -76,6 +67,8 @@ def _by_load(topology: Grouped, source: Ints, node: Ints, sizes: Floats) -> Carr
         return minimal + by_way
 
     count = topology.group_count
+    if topology.spread != BY_LOAD:
+        return mixed(np.full((count, count), topology.valiant_share))
     carried = best_between(topology.link_rates, mixed(np.zeros((count, count))), mixed(np.ones((count, count))))
     for _ in range(ROUNDS):
         towards = mixed(_preferred(topology, carried).astype(np.float64))
@@ -112,33 +105,28 @@ def _valiant(topology: Grouped, source: Ints, target: Ints, sizes: Floats) -> Ca
     sent = added(source * count + groups[target], sizes, hosts * count).reshape(hosts, count)
     received = added(target * count + groups[source], sizes, hosts * count).reshape(hosts, count)
     loads = np.zeros(len(topology.wiring.source))
-    ways = (count - 2) * topology.cables.pairs
+    ways = (count - 2) * topology.cables
     _add_ends(topology, loads, sent / ways, outwards=True)
     _add_ends(topology, loads, received / ways, outwards=False)
     flat = added(groups[source] * count + groups[target], sizes, count * count)
     between = flat.reshape(count, count)
     pairs = csr_array((sizes, (source, target)), shape=(hosts, hosts))
     by_hops = np.zeros(MOST_HOPS)
-    v, s, t = _thirds(between)
-    for k, m in itertools.product(range(topology.cables.pairs), repeat=2):
+    # Every (third, first, last) group where there is traffic from first to last.
+    s, t = np.nonzero(between)
+    v, pair = (at.ravel() for at in np.meshgrid(np.arange(count), np.arange(len(s)), indexing="ij"))
+    s, t = s[pair], t[pair]
+    distinct = (v != s) & (v != t)
+    v, s, t = v[distinct], s[distinct], t[distinct]
+    for k, m in itertools.product(range(topology.cables), repeat=2):
         into, out = topology.gate[v, s, k], topology.gate[v, t, m]
-        moved = between[s, t] / ways / topology.cables.pairs
+        moved = between[s, t] / ways / topology.cables
         length = _add_middle(topology, loads, (v, into, out), moved)
         first, last = topology.gate[s, v, k], topology.gate[t, v, m]
         ends = _by_ends(topology, (s, first, t, last), (sent, received, pairs, between))
         for more, part in enumerate(ends):
-            by_hops += added(2 + length + more, part / ways / topology.cables.pairs, MOST_HOPS)
+            by_hops += added(2 + length + more, part / ways / topology.cables, MOST_HOPS)
     return Carried(link_bytes=loads, hops_bytes=by_hops)
-
-
-def _thirds(between: Floats) -> tuple[Ints, Ints, Ints]:
-    """Return every (third, first, last) group where there is traffic from first to last."""
-    s, t = np.nonzero(between)
-    v = np.arange(len(between))
-    third, pair = (at.ravel() for at in np.meshgrid(v, np.arange(len(s)), indexing="ij"))
-    s, t = s[pair], t[pair]
-    distinct = (third != s) & (third != t)
-    return third[distinct], s[distinct], t[distinct]
 
 
 def _add_ends(topology: Grouped, loads: Floats, per_cable: Floats, *, outwards: bool) -> None:
@@ -151,7 +139,7 @@ def _add_ends(topology: Grouped, loads: Floats, per_cable: Floats, *, outwards: 
     h, v, group = (at[group != v] for at in (h, v, group))
     size = per_cable.sum(axis=1)[h] - per_cable[h, v]
     member = topology.hosts[h] % topology.members
-    for k in range(topology.cables.pairs):
+    for k in range(topology.cables):
         gate = topology.gate[group, v, k]
         ends = (member, gate) if outwards else (gate, member)
         far = topology.global_link[group, v, k] if outwards else topology.global_link[v, group, k]

@@ -36,16 +36,9 @@ class Dragonfly(GroupedLoads):
     """`leaves` are the routers of a group."""
 
     key: ClassVar[str] = "dragonfly"
+    sizes: ClassVar[Mapping[str, str]] = {"routers": "leaves"}
+    group_text: ClassVar[str] = "{leaves} routers"
     local_joins: ClassVar[str] = "routers of a group"
-
-    @property
-    def layout(self) -> str:
-        size = f"{self.group_count} groups of {self.leaves} routers"
-        return f"{size}, {self.cables.pairs} cable(s) per pair of groups"
-
-    @property
-    def shape(self) -> Mapping[str, int]:
-        return {"routers": self.leaves}
 
     def local_pairs(self) -> Iterator[tuple[int, int, int, int]]:
         """Yield every pair of routers."""
@@ -63,8 +56,7 @@ class Dragonfly(GroupedLoads):
 
 def parse(document: Mapping[str, Any], common: Mapping[str, Any], source: str) -> Dragonfly:
     """Return the dragonfly of a topology document; InputError names the field that is wrong."""
-    entry = document["dragonfly"]
-    return parsed(Dragonfly, entry, common, source, leaves=entry["routers"])
+    return parsed(Dragonfly, document, common, source)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,20 +64,11 @@ class DragonflyPlus(GroupedLoads):
     """`leaves` and `spines` are the switches of a group."""
 
     key: ClassVar[str] = "dragonfly_plus"
+    sizes: ClassVar[Mapping[str, str]] = {"leaves": "leaves", "spines": "spines"}
+    group_text: ClassVar[str] = "{leaves} leaf and {spines} spine switches"
     local_joins: ClassVar[str] = "leaf to spine"
     local_words: ClassVar[tuple[str, str]] = ("up", "down")
     level_words: ClassVar[tuple[str, ...]] = ("leaf", "spine")
-
-    @property
-    def layout(self) -> str:
-        return (
-            f"{self.group_count} groups of {self.leaves} leaf and {self.spines} spine switches, "
-            f"{self.cables.pairs} cable(s) per pair of groups"
-        )
-
-    @property
-    def shape(self) -> Mapping[str, int]:
-        return {"leaves": self.leaves, "spines": self.spines}
 
     def local_pairs(self) -> Iterator[tuple[int, int, int, int]]:
         """Yield every pair of a leaf and a spine, both ways."""
@@ -108,5 +91,4 @@ class DragonflyPlus(GroupedLoads):
 
 def parse_plus(document: Mapping[str, Any], common: Mapping[str, Any], source: str) -> DragonflyPlus:
     """Return the dragonfly+ of a topology document; InputError names the field that is wrong."""
-    entry = document["dragonfly_plus"]
-    return parsed(DragonflyPlus, entry, common, source, leaves=entry["leaves"], spines=entry["spines"])
+    return parsed(DragonflyPlus, document, common, source)

@@ -29,31 +29,21 @@ from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 from railyard.base.errors import InputError
-from railyard.placements.arrays import Ints, NDArray, np
+from railyard.placements.arrays import Ints, np
 from railyard.placements.topology.parts import Block, Coordinate, Link, Router
 from railyard.placements.topology.switched import LinkType, Switched, Wiring, check_classes, wire
 
 Columns = dict[str, Ints]
 GroupedKind = TypeVar("GroupedKind", bound="Grouped")
 
+#: The document's fields of cables, and their defaults.
+CABLES: Mapping[str, Any] = {"cables": 1, "arrangement": "consecutive", "local_tiles": 1, "global_tiles": 1}
 LOCAL, GLOBAL = 0, 1
-GLOBAL_LENGTH = 16
 #: The value of `spread` with which loads decide.
 BY_LOAD = "load"
+GLOBAL_LENGTH = 16
 #: Multiples of it, modulo 2 to the 32, are spread evenly (the golden ratio): the nodes below a share are chosen.
 SCATTER = 2654435761
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cables:
-    """How groups are joined and how traffic between them is routed."""
-
-    pairs: int = 1
-    arrangement: str = "consecutive"
-    local_tiles: int = 1
-    global_tiles: int = 1
-    valiant_share: float = 0.0
-    spread: str = "nodes"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,22 +51,26 @@ class Grouped(Switched):
     """Base of the kinds with groups: a kind defines how the switches of a group are joined.
 
     `leaves` are the switches of a group that nodes are on. `spines` are those without nodes, and come after them.
+    `cables` are those of a pair of groups.
     """
 
     #: The document's key of the kind.
     key: ClassVar[str]
+    #: Its fields of the numbers of switches of a group -> those of this class, and the switches of a group in words.
+    sizes: ClassVar[Mapping[str, str]]
+    group_text: ClassVar[str]
     local_joins: ClassVar[str]
     local_words: ClassVar[tuple[str, str]] = ("local", "local")
 
     group_count: int
     leaves: int
     spines: int = 0
-    cables: Cables
-
-    @property
-    @abstractmethod
-    def shape(self) -> Mapping[str, int]:
-        """Return what the document has on the switches of a group."""
+    cables: int
+    arrangement: str
+    local_tiles: int
+    global_tiles: int
+    valiant_share: float
+    spread: str
 
     @abstractmethod
     def local_pairs(self) -> Iterator[tuple[int, int, int, int]]:
@@ -94,22 +88,26 @@ class Grouped(Switched):
         """Return the equal ways between two gates of a group, each as the switches on the way."""
 
     @property
+    def layout(self) -> str:
+        group = self.group_text.format(leaves=self.leaves, spines=self.spines)
+        return f"{self.group_count} groups of {group}, {self.cables} cable(s) per pair of groups"
+
+    @property
     def link_types(self) -> tuple[LinkType, ...]:
-        cables = self.cables
         return (
-            LinkType(words=self.local_words, link_class="local", tiles=cables.local_tiles, joins=self.local_joins),
-            LinkType(words=("global", "global"), link_class="global", tiles=cables.global_tiles, joins="groups"),
+            LinkType(words=self.local_words, link_class="local", tiles=self.local_tiles, joins=self.local_joins),
+            LinkType(words=("global", "global"), link_class="global", tiles=self.global_tiles, joins="groups"),
         )
 
     def check_wired(self, what: str) -> None:
         """Raise InputError where packets are spread over third groups, or the load decides, for the model alone."""
-        if self.cables.spread != "nodes":
+        if self.spread != "nodes":
             valid = "spread: nodes; only the link-load model can spread packets or decide by load"
-            raise InputError(what, f"{self.key}.routes.spread", self.cables.spread, valid)
+            raise InputError(what, f"{self.key}.routes.spread", self.spread, valid)
 
     @property
     def is_static(self) -> bool:
-        return super().is_static and self.cables.spread == "nodes"
+        return super().is_static and self.spread == "nodes"
 
     def link_length(self, link: Link) -> float:
         """Return more for a global cable than for any number of local links on a minimal way."""
@@ -120,15 +118,16 @@ class Grouped(Switched):
         return router.coordinate[0]
 
     def to_dict(self) -> dict[str, Any]:
-        cables = self.cables
+        routes = dict[str, Any]()  # without routes where all are minimal
+        if self.spread == BY_LOAD:
+            routes = {"routes": {"spread": BY_LOAD}}
+        elif self.valiant_share:
+            routes = {"routes": {"valiant_share": self.valiant_share, "spread": self.spread}}
         part = {
             "groups": self.group_count,
-            **self.shape,
-            "cables": cables.pairs,
-            "arrangement": cables.arrangement,
-            "local_tiles": cables.local_tiles,
-            "global_tiles": cables.global_tiles,
-            **_routes(cables),
+            **{field: getattr(self, name) for field, name in self.sizes.items()},
+            **{field: getattr(self, field) for field in CABLES},
+            **routes,
         }
         return {**self._common(), self.key: part}
 
@@ -141,11 +140,6 @@ class Grouped(Switched):
         """Return the switches of a group."""
         return self.leaves + self.spines
 
-    @property
-    def gates(self) -> int:
-        """Return the switches of a group with global ports, the last ones: its spines, or all where it has none."""
-        return self.spines or self.leaves
-
     @cached_property
     def plane(self) -> tuple[tuple[Coordinate, int], ...]:
         levels = [(member, level) for level, count in enumerate((self.leaves, self.spines)) for member in range(count)]
@@ -153,12 +147,15 @@ class Grouped(Switched):
 
     @cached_property
     def gate(self) -> Ints:
-        """Return the member of group s that has cable k to group t, at [s, t, k]; 0 where s is t."""
-        count, pairs = self.group_count, self.cables.pairs
+        """Return the member of group s that has cable k to group t, at [s, t, k]; 0 where s is t.
+
+        The gates are the last members of a group: its spines, or all where it has none.
+        """
+        count, pairs, gates = self.group_count, self.cables, self.spines or self.leaves
         s, t, k = np.meshgrid(np.arange(count), np.arange(count), np.arange(pairs), indexing="ij")
-        other = (t - s - 1) % count if self.cables.arrangement == "palmtree" else t - (t > s)
+        other = (t - s - 1) % count if self.arrangement == "palmtree" else t - (t > s)
         port = k * (count - 1) + other
-        at = self.members - self.gates + port * self.gates // max(1, pairs * (count - 1))
+        at = self.members - gates + port * gates // max(1, pairs * (count - 1))
         return np.where(s == t, 0, at).astype(np.int64)
 
     @cached_property
@@ -203,8 +200,9 @@ class Grouped(Switched):
         return {**columns, "kind": zeros + LOCAL, "cable": zeros}, within
 
     def _global_columns(self, first: int) -> tuple[Columns, Ints]:
-        s, t, k = (at.astype(np.int64) for at in np.nonzero(self._apart))
-        across = np.full(self._apart.shape, -1, dtype=np.int64)
+        cables = np.repeat(~np.eye(self.group_count, dtype=bool)[:, :, None], self.cables, axis=2)
+        s, t, k = (at.astype(np.int64) for at in np.nonzero(cables))
+        across = np.full(cables.shape, -1, dtype=np.int64)
         across[s, t, k] = first + np.arange(len(s))
         return {
             "source": s * self.members + self.gate[s, t, k],
@@ -215,11 +213,6 @@ class Grouped(Switched):
             "kind": np.full(len(s), GLOBAL, dtype=np.int64),
             "cable": k,
         }, across
-
-    @property
-    def _apart(self) -> NDArray[np.bool_]:
-        distinct = ~np.eye(self.group_count, dtype=bool)
-        return np.repeat(distinct[:, :, None], self.cables.pairs, axis=2)
 
     # Routes.
 
@@ -233,9 +226,9 @@ class Grouped(Switched):
     @cached_property
     def via(self) -> Ints:
         """Return the third group on the way to every node, or -1 where the way is minimal; shape (nodes,)."""
-        count, share = self.group_count, self.cables.valiant_share
+        count, share = self.group_count, self.valiant_share
         own = self.groups[self.router_of_node]
-        if self.cables.spread != "nodes" or not share:
+        if self.spread != "nodes" or not share:
             return np.full(len(own), -1, dtype=np.int64)
         chosen = np.arange(1, len(own) + 1, dtype=np.int64) * SCATTER % (1 << 32) < share * (1 << 32)
         third = own + 1 + (np.cumsum(chosen) - 1) % (count - 1)
@@ -248,7 +241,7 @@ class Grouped(Switched):
         via = self.via[node]
         aim = np.where((via >= 0) & (via != group) & (last != group), via, last)
         number = self.node_numbers[node]
-        cable = number % self.cables.pairs
+        cable = number % self.cables
         goal = np.where(group == aim, end % members, self.gate[group, aim, cable])
         leaves = (group != aim) & (member == goal)
         step = np.where(leaves, member, self.towards(member, goal, number))
@@ -277,34 +270,9 @@ class Grouped(Switched):
         return np.array([self.node_offset(node) for node in self.nodes], dtype=np.int64)
 
 
-def _routes(cables: Cables) -> dict[str, Any]:
-    """Return the part of the document on routes; empty if all routes are minimal."""
-    if cables.spread == BY_LOAD:
-        return {"routes": {"spread": BY_LOAD}}
-    share = cables.valiant_share
-    return {"routes": {"valiant_share": share, "spread": cables.spread}} if share else {}
-
-
-def parsed(
-    kind: type[GroupedKind],
-    entry: Mapping[str, Any],
-    common: Mapping[str, Any],
-    source: str,
-    *,
-    leaves: int,
-    spines: int = 0,
-) -> GroupedKind:
-    """Return the network of a document's part, of a kind and with so many `leaves` and `spines` in a group.
-
-    InputError names the field that is wrong.
-    """
-    cables = _cables(entry, source)
-    topology = kind(**common, group_count=entry["groups"], leaves=leaves, spines=spines, cables=cables)
-    check_classes(source, topology.link_types, common["tile_rates_gbyte_s"])
-    return topology
-
-
-def _cables(entry: Mapping[str, Any], source: str) -> Cables:
+def parsed(kind: type[GroupedKind], document: Mapping[str, Any], common: Mapping[str, Any], source: str) -> GroupedKind:
+    """Return the network of a kind that a document describes; InputError names the field that is wrong."""
+    entry = document[kind.key]
     routes = entry.get("routes", {})
     share = float(routes.get("valiant_share", 0))
     by_load_alone = routes.get("spread") == BY_LOAD
@@ -312,11 +280,13 @@ def _cables(entry: Mapping[str, Any], source: str) -> Cables:
         raise InputError(source, "routes.valiant_share", share, "0 with fewer than three groups")
     if by_load_alone and (share or entry["groups"] < 3):
         raise InputError(source, "routes.spread", BY_LOAD, "no valiant_share with it, and three groups or more")
-    return Cables(
-        pairs=entry.get("cables", 1),
-        arrangement=entry.get("arrangement", "consecutive"),
-        local_tiles=entry.get("local_tiles", 1),
-        global_tiles=entry.get("global_tiles", 1),
+    topology = kind(
+        **common,
+        **{name: entry[field] for field, name in kind.sizes.items()},
+        **{field: entry.get(field, default) for field, default in CABLES.items()},
+        group_count=entry["groups"],
         valiant_share=share,
         spread=routes.get("spread", "nodes") if share or by_load_alone else "nodes",
     )
+    check_classes(source, topology.link_types, common["tile_rates_gbyte_s"])
+    return topology

@@ -21,8 +21,7 @@ from railyard.placements.arrays import Floats, Ints, NDArray, np
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.carried import Carried
 from railyard.placements.topology.chosen.rules import FIXED
-from railyard.placements.topology.parts import Coordinate, Link, Router, Switch, rail_suffix
-from railyard.placements.topology.switched import switches_by_group
+from railyard.placements.topology.parts import Coordinate, Link, Router
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,10 +45,6 @@ class Groups(Topology):
         return f"{len(self.counts)} groups with {switches} switches, wiring not known"
 
     @cached_property
-    def routers(self) -> tuple[Router, ...]:
-        return tuple(Router(coordinate=at, rail=rail) for rail in range(self.rails) for at in self.coordinates)
-
-    @cached_property
     def coordinates(self) -> tuple[Coordinate, ...]:
         """Return the coordinate of every place for a switch; where a group has fewer switches, it has no nodes."""
         groups, switches, _ = self.extents
@@ -59,24 +54,12 @@ class Groups(Topology):
         own = self.counts[coordinate[0]]
         return own[coordinate[1]] if coordinate[1] < len(own) else 0
 
-    def router_name(self, router: Router) -> str:
-        """Return `r3-5`: group and switch."""
-        return f"r{router.coordinate[0]}-{router.coordinate[1]}" + rail_suffix(router.rail)
-
-    def node_name(self, coordinate: Coordinate, slot: int = 0) -> str:
-        """Return `n3-5-0`: group, switch and slot."""
-        return f"n{coordinate[0]}-{coordinate[1]}-{slot}"
-
     def links_from(self, router: Router) -> Iterator[Link]:
         """Yield nothing: no cable is known."""
         return iter(())
 
     def reverse(self, link: Link) -> Link:
         raise self._unknown("links")
-
-    @cached_property
-    def groups(self) -> Ints:
-        return np.array([at[0] for at in self.coordinates], dtype=np.int64)
 
     def hops(self, sources: Ints, destinations: Ints) -> Ints:
         """Return the relation of two switches: 0 the same, 1 the same group, 2 another group."""
@@ -92,10 +75,6 @@ class Groups(Topology):
 
     def check_wired(self, what: str) -> None:
         raise self._unknown(what)
-
-    def switch_tree(self) -> Iterator[Switch]:
-        """Yield the switches, a switch for each group, and one above all."""
-        yield from switches_by_group(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {**self._common(), "groups": {"nodes": [list(group) for group in self.counts]}}
