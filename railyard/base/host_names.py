@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 #: A name's part before its last number (that of the host, not of the domain), the number, and the rest.
 _NUMBERED = re.compile(r"([^.]*?)(0|[1-9][0-9]{0,8})([^.0-9]*(?:\..*)?)", re.DOTALL)
@@ -27,18 +27,15 @@ def folded(names: Iterable[str]) -> list[str]:
             numbers.append(int(match[2]))
             continue
         if numbers:
-            middle = f"[{_ranges(numbers)}]" if len(numbers) > 1 else str(numbers[0])
+            by_run = itertools.groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])
+            runs = [[number for _, number in run] for _, run in by_run]
+            ranges = ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+            middle = f"[{ranges}]" if len(numbers) > 1 else ranges
             lists.append(f"{affixes[0]}{middle}{affixes[1]}")
         affixes, numbers = ((match[1], match[3]), [int(match[2])]) if match else (("", ""), [])
         if name and not match:
             lists.append(name)
     return lists
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    by_run = itertools.groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])
-    runs = [[number for _, number in run] for _, run in by_run]
-    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 def short(name: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from railyard.doctor.inventory import BUILT_BY, SITE, Machine, Mpi, Scheduler
+from railyard.doctor.inventory import BUILT_BY, SITE, Machine, Mpi
 from railyard.jobs.nodes import observed
 from railyard.torus.virtual import lifecycle
 
@@ -169,6 +169,10 @@ def _partition(machine: Machine, mpis: Sequence[Mpi]) -> dict[str, Any]:
     nodes = min(chosen.nodes or DEFAULT_NODES, DEFAULT_NODES) if chosen else 1
     origin = "emulated" if observed.emulated(machine.nodes) else "measured"
     extras: dict[str, Any] = {"origin": origin, "nodes": nodes}
+    # srun where it can start ranks, mpiexec for PALS, else the MPI's own mpirun.
+    launcher = LAUNCHERS.get(scheduler.name, "mpirun") if scheduler.pmi else "mpirun"
+    if scheduler.has_pals and STARTED_BY_PALS & {mpi.name for mpi in mpis}:
+        launcher = "mpiexec"
     before = [f'export PATH="{CHECKOUT}/.venv/bin:$PATH"']
     if torus := observed.torus_named(machine.nodes):
         extras |= {"cluster": torus, "topology": str(lifecycle.RUN / torus / "topology.yml"), "names_nodes": True}
@@ -181,7 +185,7 @@ def _partition(machine: Machine, mpis: Sequence[Mpi]) -> dict[str, Any]:
         "name": re.sub(r"[^A-Za-z0-9_-]", "-", name),
         "descr": f"{name} on {machine.hostname}",
         "scheduler": SCHEDULERS.get(scheduler.name, scheduler.name),
-        "launcher": _launcher(scheduler, mpis),
+        "launcher": launcher,
         **({"access": access} if access else {}),
         "environs": [f"{mpi.name}-here" for mpi in mpis],  # names that reframe.yml does not use already
         "max_jobs": 1 if scheduler.name in {"local", *SCHEDULERS} else 4,
@@ -204,14 +208,6 @@ def unbuilt(machine: Machine) -> Iterator[str]:
 def _partition_name(machine: Machine) -> str:
     chosen = machine.scheduler.chosen
     return chosen.name if chosen else "local" if machine.scheduler.name == "local" else "compute"
-
-
-def _launcher(scheduler: Scheduler, mpis: Sequence[Mpi]) -> str:
-    """Return ReFrame's launcher: srun where it can start ranks, mpiexec for PALS, else the MPI's own mpirun."""
-    if scheduler.has_pals and STARTED_BY_PALS & {mpi.name for mpi in mpis}:
-        return "mpiexec"
-    by_srun = scheduler.pmi or scheduler.name == "local"
-    return LAUNCHERS.get(scheduler.name, "mpirun") if by_srun else "mpirun"
 
 
 def _environment(machine: Machine, mpi: Mpi, system: str) -> dict[str, Any]:

@@ -1,13 +1,10 @@
-"""Every command that takes a topology takes the new kinds, or refuses in one line with the reason."""
+"""Faults and heat maps of the kinds with groups and of fat trees, as on a torus."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
-import yaml
-from support.commands import Run
 from support.topology import flies
 
 from railyard.base.errors import InputError
@@ -46,18 +43,6 @@ def test_a_fault_needs_fixed_routes(topology: Topology, reason: str) -> None:
     with pytest.raises(InputError, match=reason) as error:
         fault_words.parse(topology, "'global r0-0>r1-0' --down")
     assert str(error.value).startswith("link") and "\n" not in str(error.value)
-
-
-def test_links_and_place_take_a_dragonfly(railyard: Run, tmp_path: Path) -> None:
-    """The command's loads are the model's."""
-    path = tmp_path / "fly.yml"
-    path.write_text(yaml.safe_dump(flies.document("dragonfly", SPREAD)))
-    done = railyard("links", str(path), "--grid", "6x4", "--placements", "by-switch", "--sizes", "1e6", "--json")
-    loads = json.loads(done.stdout)["by-switch"]
-    topology = flies.made("dragonfly", SPREAD)
-    placed = place("by-switch", allocate(topology, "contiguous"), (6, 4))
-    wanted = load(topology, placed.indices, stencil((6, 4), (1e6,)), PROTOCOLS["payload"])
-    assert loads["slowest_s"] == wanted.slowest_s and len(loads["links"]) == len(list(topology.links()))
 
 
 @pytest.mark.parametrize("kind", FIXED)

@@ -9,11 +9,11 @@ each domain, a GPU and a NIC behind each, as `nvidia-smi topo -m` shows it (PIX)
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 from support import nodes
+from support.commands import ran
 from support.nodes import Device, Machine
 
 from railyard.base.errors import InputError
@@ -127,13 +127,6 @@ def told(frontier: NodeLayout, policy: str, stack: str, launcher: str = "slurm")
     )
 
 
-def environment_of(script: str, variable: str, local: int) -> dict[str, str]:
-    """Return what a rank's environment is after its script."""
-    env = {"PATH": os.environ["PATH"], variable: str(local)}
-    done = subprocess.run(["sh", "-c", script, "x", "env"], capture_output=True, text=True, env=env, check=True)
-    return dict(line.split("=", 1) for line in done.stdout.splitlines())
-
-
 @pytest.mark.parametrize(
     ("policy", "nics"),
     [
@@ -150,7 +143,9 @@ def test_each_rank_is_told_its_gpu_and_nic_under_every_launcher(
 ) -> None:
     prepared = told(frontier, policy, "cxi", launcher)
     script = prepared.scripts[f"{policy}.sh"]
-    seen = [environment_of(script, local, rank) for rank in range(8)]
+    command = ("env", "-i", f"PATH={os.environ['PATH']}")
+    envs = [ran(*command, f"{local}={rank}", "sh", "-c", script, "x", "env").stdout.splitlines() for rank in range(8)]
+    seen = [dict(line.split("=", 1) for line in env) for env in envs]
     assert [each["ROCR_VISIBLE_DEVICES"] for each in seen] == ["4", "5", "2", "3", "6", "7", "0", "1"]
     assert [each["FI_CXI_DEVICE_NAME"] for each in seen] == [f"cxi{nic}" for nic in nics]
     line = prepared.command(["halo"])

@@ -143,7 +143,7 @@ def test_every_pair_of_the_table_has_a_golden() -> None:
 def test_the_wrapper_sets_its_ranks_variable_and_becomes_the_program(launcher: str) -> None:
     script = told("local-nic", "psm").wrapper()
     command = ["sh", "-c", script, "wrapper", "sh", "-c", "echo $IPATH_UNIT $0 $1", "a b", "c"]
-    said = [ran(*command, env={"PATH": "/usr/bin:/bin", launcher: str(k)}) for k in range(5)]
+    said = [ran("env", "-i", "PATH=/usr/bin:/bin", f"{launcher}={k}", *command) for k in range(5)]
     assert [done.stdout for done in said[:4]] == ["0 a b c\n", "0 a b c\n", "1 a b c\n", "1 a b c\n"]
     assert said[4].returncode == 2 and "local rank '4', made for 0 to 3" in said[4].stderr
 

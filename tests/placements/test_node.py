@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from support.commands import ran
 
 from railyard.base import host_names
 from railyard.base.errors import InputError
@@ -111,11 +111,10 @@ def test_a_rank_is_bound_by_its_script_to_just_those_cpus(tmp_path: Path) -> Non
     script.write_text(node.binder(layout, len(here), Binding.CORE, launchers.variables("local_rank")))
     for name in launchers.variables("local_rank"):
         for local, cpu in enumerate(here):
-            words = ["sh", str(script), "grep", "Cpus_allowed_list", "/proc/self/status"]
-            env = {"PATH": os.environ["PATH"], name: str(local)}
-            done = subprocess.run(words, capture_output=True, text=True, env=env, check=True)
+            words = ["sh", script, "grep", "Cpus_allowed_list", "/proc/self/status"]
+            done = ran("env", "-i", f"PATH={os.environ['PATH']}", f"{name}={local}", *words)
             assert done.stdout.split()[-1] == str(cpu)
-    missing = subprocess.run(["sh", str(script), "true"], capture_output=True, text=True, env={}, check=False)
+    missing = ran("env", "-i", "/bin/sh", script, "true")
     assert missing.returncode == 2 and "local rank ''" in missing.stderr
 
 

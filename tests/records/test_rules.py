@@ -66,11 +66,6 @@ def test_an_honest_record_of_a_torus_that_had_idle_nodes_passes() -> None:
     assert faults(half) == []
 
 
-def idle_of(launch: dict[str, Any], read: Record) -> list[dict[str, Any]]:
-    granted = {each["name"] for each in read.case.allocation["nodes"]}
-    return [each for each in launch["nics"] if each["node"] not in granted]
-
-
 @pytest.mark.parametrize(
     ("words", "change"),
     [
@@ -82,8 +77,8 @@ def idle_of(launch: dict[str, Any], read: Record) -> list[dict[str, Any]]:
 )
 def test_a_node_beside_the_job_is_idle_and_of_the_torus(words: str, change: Callable[..., object]) -> None:
     def forge(document: dict[str, Any]) -> None:
-        launch = document["launches"][0]
-        change(idle_of(launch, half), launch)
+        launch, granted = document["launches"][0], {each["name"] for each in half.case.allocation["nodes"]}
+        change([each for each in launch["nics"] if each["node"] not in granted], launch)
 
     half = on_half_a_torus()
     assert any(words in each for each in faults(forgeries.changed(half, forge)))

@@ -44,21 +44,15 @@ def read(path: Path, kind: str | None = None) -> NodeCoordinates:
     if kind is None:
         kind = next((name for name, source in sources().items() if source.matches(text)), None)
     if kind is None:
-        raise _unknown(text, str(path))
+        lines = ((number, line.strip()) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
+        number, first = next(lines, (1, ""))
+        near = [instead for pattern, instead in NEAR if re.search(pattern, text, re.MULTILINE)]
+        problem = f"begins with {quoted(first)}, which no source of coordinates does" if first else "it is empty"
+        valid = near[0] if near else "; ".join(f"{name}, {source.does}" for name, source in sources().items())
+        raise InputError(str(path), f"line {number}", problem=problem, valid=valid)
     if kind not in sources():
         raise InputError(str(path), "source", kind, ", ".join(sources()))
     located = sources()[kind].parse(text, str(path))
     if not located.coordinates:
         raise InputError(str(path), "", problem="no node", valid=f"at least one node, as {kind} has them")
     return dataclasses.replace(located, kind=kind)
-
-
-def _unknown(text: str, source: str) -> InputError:
-    """Return the error for a text of no known form: what its first line is, and what would be read."""
-    number, first = next(
-        ((number, line.strip()) for number, line in enumerate(text.split("\n"), start=1) if line.strip()), (1, "")
-    )
-    near = [instead for pattern, instead in NEAR if re.search(pattern, text, re.MULTILINE)]
-    problem = f"begins with {quoted(first)}, which no source of coordinates does" if first else "it is empty"
-    valid = near[0] if near else "; ".join(f"{name}, {source.does}" for name, source in sources().items())
-    return InputError(source, f"line {number}", problem=problem, valid=valid)

@@ -73,22 +73,20 @@ class NicStack:
             able = ", ".join(map(str, self.policies()))
             raise InputError("nics", "policy", str(policy), f"with {self.name}: {able}")
         settings = setter(policy, on)
-        return _with_gpus(policy, on, settings) if policy.kind.with_gpus else settings
+        if not policy.kind.with_gpus:
+            return settings
+        # Every launcher passes on in the same way the variable that shows each rank its GPU.
+        runtime = on.gpus_for(str(policy)).runtime
+        by_rank = tuple(
+            {**variables, **runtime.always, runtime.variable: gpu}
+            for variables, gpu in zip(settings.by_local_rank or ({},) * on.ranks, gpus(policy, on), strict=True)
+        )
+        return Settings(environment=settings.environment, by_local_rank=by_rank)
 
     def _setter(self, policy: NicPolicy) -> Setter | None:
         """Return the setter of a policy; one by GPU or number needs a stack that is passed each rank's NIC."""
         other = self.setters.get(self.by_rank) if policy.with_gpus or policy.by_number else None
         return self.setters.get(policy.name, other)
-
-
-def _with_gpus(policy: ChosenPolicy, on: Host, settings: Settings) -> Settings:
-    """Add the variable that shows each rank its GPU, which every launcher passes on in the same way."""
-    runtime = on.gpus_for(str(policy)).runtime
-    by_rank = tuple(
-        {**variables, **runtime.always, runtime.variable: gpu}
-        for variables, gpu in zip(settings.by_local_rank or ({},) * on.ranks, gpus(policy, on), strict=True)
-    )
-    return Settings(environment=settings.environment, by_local_rank=by_rank)
 
 
 def same(**environment: str) -> Setter:
