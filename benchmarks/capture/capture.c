@@ -210,8 +210,7 @@ WRAP_NAMES(Startall, (int count, MPI_Request requests[]), (count, requests), not
 #define RECEIVE_A()     buffer, count, type, from, tag, comm
 NAMES_PLANNED(Recv_init, RECEIVE_P, NOTHING, RECEIVE_A, NOTHING, (void)0)
 
-/* A process that ends without MPI_Finalize writes what it sent itself, because no rank may wait for another.
- */
+/* A process that ends without MPI_Finalize writes what it sent itself, since no rank may wait for another. */
 __attribute__((destructor)) static void end_early(void) {
     if (state.written || state.process != getpid() || pthread_mutex_trylock(&state.lock) != 0)
         return; /* a call that is being counted now has the table */

@@ -9,8 +9,7 @@
  * A barrier is an allreduce without bytes. Leaves out: pipelined trees.
  */
 
-/* Below: recursive doubling; from here on: a ring. The limits of Open MPI's own decision (coll/tuned), bytes.
- */
+/* Below: recursive doubling; from here on: a ring. Limits of Open MPI's own decision (coll/tuned), bytes. */
 enum { RING_ALLREDUCE_BYTES = 10000, RING_ALLGATHER_BYTES = 81920 };
 
 static int from_root(const struct peers *peers, int root) {

@@ -182,8 +182,7 @@ static enum end look_together(struct congestor *congestor, double begun_s, int *
 static void send_rounds(struct congestor *congestor) {
     int batch = 0;
     congestor->round_s = check_alloc(SAMPLES_ROOM, sizeof(double));
-    /* The first ranks start after one round of the second pattern, so that all their rounds are under load.
-     */
+    /* The first ranks start after one round of the second pattern, so that all rounds are under load. */
     if (congestor->config.beside) {
         if (is_beside(&congestor->config))
             timed_round(congestor);

@@ -289,8 +289,7 @@ static struct energy_row *all_energy(const struct nics *nics, int *total) {
     return gather_rows(rows, count, sizeof *rows, total);
 }
 
-/* Returns what the first reading has of a NIC; nothing of one that was new, or whose connections were closed.
- */
+/* Returns what the first reading has of a NIC; nothing of one that was new or whose connections closed. */
 static struct sockets_nic before(const struct nics *nics, const struct sockets_nic *now) {
     for (int i = 0; i < nics->socket_count; i++) {
         const struct sockets_nic *then = &nics->sockets[i];

@@ -125,8 +125,7 @@ static void print_text(FILE *file, const struct collection *all) {
     for (int metric = 0; metric < group->metric_count; metric++) {
         /* "-" where it is not known. */
         const struct group_metric *printed = &all->group->metrics[metric];
-        /* A metric of the counters of all links of all leaders: the formula of sums, not the sum of formulas.
-         */
+        /* A metric of the counters of all leaders' links: the formula of sums, not the sum of formulas. */
         double totals[GROUP_COUNTERS_MAX];
         counter_group_totals(all->group, all->links, all->differences, totals);
         double value = counter_group_value(all->group, metric, totals);

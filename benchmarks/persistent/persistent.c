@@ -190,8 +190,7 @@ PRELOAD_WRAP(LIBRARY, MPI_Startall, (int count, MPI_Request requests[]), (count,
 PRELOAD_WRAP(LIBRARY, PMPI_Startall, (int count, MPI_Request requests[]), (count, requests),
              count_starts(count, requests))
 
-/* A wrapper that evaluates `note` before the call: another thread may get the handle as soon as it is free.
- */
+/* A wrapper that evaluates `note` before the call: another thread may get the handle once it is free. */
 #define WRAP_BEFORE(name, parameters, arguments, note)                                                       \
     PRELOAD_EXPORTED int name parameters {                                                                   \
         PRELOAD_NEXT(LIBRARY, name, parameters);                                                             \

@@ -280,8 +280,7 @@ static void advance_units(struct engine *engine, struct end *end) {
             MPI_CHECK(MPI_Ibarrier(engine->team, &engine->all_finished));
     }
     if (end->leads) {
-        /* The leader's request after its timed units: it maintains the load as long as other pairs measure.
-         */
+        /* The leader's request after its timed units: it maintains the load while other pairs measure. */
         MPI_CHECK(MPI_Wait(&end->loose, MPI_STATUS_IGNORE));
         end->grant = all_have_finished(engine) ? 0 : has_trips(test_of(engine)) ? LOAD_TRIPS : 1;
         send_loose(end, &end->grant, (int)sizeof end->grant, TAG_WORD);

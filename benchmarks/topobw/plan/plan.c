@@ -40,8 +40,7 @@ int phase_step(int extent, int position, enum phase phase) {
 
 /* ---- links ---- */
 
-/* The lowest rank of each node, by router: those of router r are ranks[first[r]] to ranks[first[r + 1] - 1].
- */
+/* The lowest rank of each node, by router: router r has ranks[first[r]] to ranks[first[r + 1] - 1]. */
 struct stations {
     const int *extents;
     size_t routers;

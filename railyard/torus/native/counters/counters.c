@@ -447,8 +447,7 @@ static struct processor since(const struct processor *after, const struct proces
     };
 }
 
-/* Ticks of the processor that spent most time on packets: one flow can saturate it while all others are idle.
- */
+/* Ticks of the processor that spent most time on packets: one flow can saturate it while others are idle. */
 static struct processor hottest(const struct processors *after, const struct processors *before) {
     struct processor hot = {0};
     for (int i = 0; i < CPU_SETSIZE; i++) {

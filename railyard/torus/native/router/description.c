@@ -272,8 +272,7 @@ struct at {
     uint8_t channel;
 };
 
-/* Stamps of walks, for each link and channel: where a walk to the same address has been, the rest is known.
- */
+/* Stamps of walks, for each link and channel: where a walk to that address has been, the rest is known. */
 struct stamps {
     uint64_t *of;
     uint64_t first, now; /* of the first walk to this address, and of this walk */
@@ -358,8 +357,7 @@ static uint32_t longest(const struct reader *reader, uint32_t here, int32_t part
     return steps[here] = most + 1;
 }
 
-/* Walk all ways of escape: from every router, by every part of the network and without one, to every address.
- */
+/* Walk all ways of escape: from every router, by every part and without one, to every address. */
 static void check_escapes(const struct reader *reader) {
     const struct network *network = reader->network;
     uint8_t *seen = zeroed(network->link_count, 1); /* a bit for each channel by which a walk went on */

@@ -247,8 +247,7 @@ static uint64_t with_jitter(struct network *network, uint32_t index, uint64_t no
     return late_ns;
 }
 
-/* Put a cell on a link that is free and has the credit for it. A damaged cell begins anew after a round trip.
- */
+/* Put a cell on a link that is free and has the credit for it. A damaged cell restarts after a round trip. */
 static void start(struct network *network, uint32_t index, struct cell *cell, uint64_t now_ns) {
     struct link *link = &network->links[index];
     struct chunk *chunk = cell->chunk;
