@@ -24,7 +24,7 @@ from railyard.placements.topology import catalog
 from railyard.records import image_engines, programs, rules
 from railyard.records.image_engines.base import Bound
 from railyard.records.record import Record
-from railyard.records.rules import commands, declared, design, emulated, machine, rebuilt, registry, times
+from railyard.records.rules import commands, declared, design, machine, rebuilt, registry, times
 from railyard.reference import catalogue
 from railyard.torus.virtual import error_bound, fidelity
 
@@ -395,11 +395,6 @@ def test_every_rule_has_a_line_of_docs() -> None:
     page = catalogue.page()
     assert all(f"| `{each.name}` | {each.text} |" in page for each in rules.RULES)
     assert all(each.text.endswith(".") and len(each.text.split()) <= 25 for each in rules.RULES)
-
-
-def test_the_rules_constants_are_those_of_the_guard_and_the_launcher() -> None:
-    assert (emulated.HOST_SHARE, emulated.ENOUGH_TRAFFIC_S) == (fidelity.HOST_SHARE, fidelity.ENOUGH_TRAFFIC_S)
-    assert emulated.TRAFFIC_SHARE == fidelity.TRAFFIC_SHARE
 
 
 @pytest.mark.parametrize(
