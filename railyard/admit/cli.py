@@ -150,7 +150,7 @@ def admit(
             "counted": launch.counted,
         }
         text = json.dumps(document, indent=1) + "\n"
-        archive.write_whole(output / DOCUMENT, text, replace=True)
+        archive.write_whole(output / DOCUMENT, text)
 
     def after(rates: Rates, slow_pairs: Sequence[Pair], admission: Admission) -> None:
         readings.append([(pair.path, pair.one, pair.other, rate) for pair, rate in rates.items()])
@@ -166,7 +166,7 @@ def admit(
     earlier = [{by_name[path, one, other]: rate for path, one, other, rate in rows} for rows in readings]
     result = group_tests.admit(nodes, pairs, launch, rule, every_path=network is not None, earlier=earlier, after=after)
     save(result)
-    archive.write_whole(output / "good-nodes", "".join(f"{node}\n" for node in result.good), replace=True)
+    archive.write_whole(output / "good-nodes", "".join(f"{node}\n" for node in result.good))
     for node in result.bad:
         click.echo(f"slow node: {node}: {launch.evidence(node)}")
     for pair in result.slow_paths:

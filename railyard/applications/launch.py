@@ -83,7 +83,7 @@ def read(
         return str(error)
     except Exception as error:
         return broken(benchmark, error)
-    archive.write_whole(folder / f"{stem}.json", json.dumps(document), replace=True)
+    archive.write_whole(folder / f"{stem}.json", json.dumps(document))
     return fault
 
 

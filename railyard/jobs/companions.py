@@ -183,7 +183,7 @@ def run(make: Callable[[], Launch]) -> int:
         "roles": [program.document() for program in launch.companions],
         "nics": launch.counted,
     }
-    archive.write_whole(launch.folder / f"{launch.stem}.roles", json.dumps(document), replace=True)
+    archive.write_whole(launch.folder / f"{launch.stem}.roles", json.dumps(document))
     for reason in launch.reasons:
         print(f"railyard: {reason}", file=sys.stderr, flush=True)
     return status

@@ -74,7 +74,7 @@ def record_of(left: JobFolder, code: Mapping[str, Any] | None = None, *, place: 
     if not code:
         code = provenance.state()
         with contextlib.suppress(OSError, RunError):  # a full disk leaves it unwritten
-            archive.write_whole(left.path / "ended.json", json.dumps(code), replace=True)
+            archive.write_whole(left.path / "ended.json", json.dumps(code))
     is_emulated = job.site.origin == Origin.MEASURED and left.torus is not None
     place = place or Place(number=0, previous=None)
     run = {

@@ -205,7 +205,7 @@ def write(path: Path, content: str | bytes, *, make_folder: bool = False) -> Non
     try:
         if make_folder:
             path.parent.mkdir(parents=True, exist_ok=True)
-        archive.write_bytes(path, [content.encode() if isinstance(content, str) else content], replace=True)
+        archive.write_bytes(path, [content.encode() if isinstance(content, str) else content])
     except OSError as error:
         raise RunError(f"{path} could not be written: {error.strerror}") from error
 

@@ -50,7 +50,7 @@ def export(root: Path, folder: Path, refused: Callable[[InputError], None]) -> t
         with (folder / LOCK).open("a+") as file, exclusive.held(file, folder / LOCK):
             with workers(1) as pool:
                 there = pool.submit(keys, folder).result()
-            archive.write_whole(folder / COLUMNS, columns.page(), replace=True)
+            archive.write_whole(folder / COLUMNS, columns.page())
             missing = [path for path in files(root) if key_of(path) not in there]
             batches = list(_batches(missing))
             added = 0
@@ -128,7 +128,7 @@ def _write(paths: Sequence[Path], folder: Path) -> tuple[list[InputError], int]:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = io.BytesIO()
         frame(rows).write_parquet(file, statistics=True)
-        archive.write_bytes(path, [file.getvalue()], replace=True)
+        archive.write_bytes(path, [file.getvalue()])
     return errors, len(digests)
 
 

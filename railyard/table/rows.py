@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from railyard.placements.topology import catalog
 from railyard.records import units
 from railyard.records.comparable import BUILD
 from railyard.records.folded import columns as folded
 from railyard.records.folded import tables
 from railyard.records.folded.health import Event, Kind
 from railyard.records.json_io import Json
+from railyard.records.rules import rebuilt
 from railyard.records.store import entries, levels
 
 #: Rates of one pair of nodes, or of one node: what the NICs of a node limit. Others are of a rank, or of many nodes.
@@ -170,7 +170,7 @@ def limit_gbyte_s(topology: str, sha256: str, torus: Mapping[str, Json] | None) 
 
 @functools.cache
 def _rate_gbyte_s(name: str, sha256: str) -> float | None:
-    topology = catalog.load(name) if name in catalog.known() else None
+    topology = rebuilt.shipped(name)
     if topology is None or topology.sha256 != sha256:
         return None
     return topology.rails * topology.host_rate_gbyte_s

@@ -31,11 +31,11 @@ from railyard.placements.linkload.patterns import make
 from railyard.placements.linkload.rails import RankNics
 from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.nics import policies
-from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Router, Topology
 from railyard.placements.topology.dragonflies.grouped import Grouped
 from railyard.records.record import Case as Request
 from railyard.records.record import Launch
+from railyard.records.rules import rebuilt
 
 #: These figures are no benchmark's own (`railyard.analysis.figures.registry`).
 OF_ANY_CASE = True
@@ -101,7 +101,7 @@ def panels(case: Case) -> list[Panel]:
     """
     request = case.first.case
     results = [launch for _, launch in cases.launches(case) if launch.is_result]
-    topology, sent = _topology(request), _traffic(request, {len(launch.ranks) for launch in results})
+    topology, sent = rebuilt.topology_of(request), _traffic(request, {len(launch.ranks) for launch in results})
     if topology is None or sent is None:
         return []
     index = _node_indices(request, topology)
@@ -169,17 +169,6 @@ def drawing(panels: Sequence[Panel]) -> Drawing:
         height_in=0.35 + rows * (0.55 + min(3.6, max(1.0, panel_in * height / width))),
         statement=f"{_in_words(panels)}." if len(panels) > 1 else "",
     )
-
-
-def _topology(request: Request) -> Topology | None:
-    """Return the case's topology if this checkout has the same file of it; the name in a record is never a path."""
-    if request.topology is None or request.topology.name.partition("+")[0] not in catalog.known():
-        return None
-    try:
-        topology = catalog.load(request.topology.name)
-    except InputError:  # of a rule for routes that this checkout does not know
-        return None
-    return topology if topology.sha256 == request.topology.sha256 else None
 
 
 def _traffic(request: Request, ranks: Collection[int]) -> Traffic | None:

@@ -134,7 +134,7 @@ def judge(root: Path, output: Path, summary_file: Path | None) -> None:
             for change in judging.changes(check, values[check, case], entry, judgements[check, case].names)
         ]
         text = judging.markdown(judged, changed, warnings, entries.values())
-        archive.write_whole(summary_file, text, replace=True)
+        archive.write_whole(summary_file, text)
     if not judged and any(judgement.is_new for judgement in judgements.values()):
         click.echo("no reference on this kind of machine: these records are its first")
         return

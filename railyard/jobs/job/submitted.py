@@ -197,7 +197,7 @@ NOT_PLACED = Placed(allocation={}, topology=None, hosts={}, local_ranks={}, nics
 def write(folder: Path, written: Submitted | Placed) -> None:
     """Write a file as a whole or not at all."""
     name = FILE if isinstance(written, Submitted) else PLACED
-    archive.write_whole(folder / name, json.dumps(written, default=_fields), replace=True)
+    archive.write_whole(folder / name, json.dumps(written, default=_fields))
 
 
 def _fields(value: Any) -> dict[str, Any]:

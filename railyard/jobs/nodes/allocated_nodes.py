@@ -117,7 +117,7 @@ def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
     described = describe(step) if is_measured or not has_torus else {}
     if (evidence := observed.emulated(described)) and not has_torus:
         print(f"railyard: the origin is emulated: {evidence}", file=sys.stderr)
-        archive.write_whole(folder / TORUS, json.dumps(observed.torus(described)), replace=True)
+        archive.write_whole(folder / TORUS, json.dumps(observed.torus(described)))
     granted = as_numbered(granted, described)
     kinds = node_kinds.of(described, job.site.devices) if is_measured else []
     nodes = dataclasses.replace(allocation(job, granted, described), kinds=kinds, boots=observed.boots(described))
@@ -128,7 +128,7 @@ def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
     placing.write_plan(folder, plan)
     noted = surroundings.described(os.environ)
     for name, document in (("machine.json", provenance.machine()), ("nodes.json", described), (ENVIRONMENT, noted)):
-        archive.write_whole(folder / name, json.dumps(document), replace=True)
+        archive.write_whole(folder / name, json.dumps(document))
     return dict(plan.placed.cannot)
 
 

@@ -55,7 +55,7 @@ def _computed(read: Record, launch: Launch) -> Figures | str:
     cached = answers(read)
     key = "computed", launch.placement, len(launch.ranks), str(read.provenance["torus"])
     if key not in cached:
-        topology, hosts = rebuilt.topology_of(read), rebuilt.asked_of(launch, rebuilt.expected_hosts(read))
+        topology, hosts = rebuilt.topology_of(read.case), rebuilt.asked_of(launch, rebuilt.expected_hosts(read))
         if topology is None or not rebuilt.has_own_names(read):
             cached[key] = "no topology of this name and content ships with the checker"
         elif read.origin is Origin.MODELLED:

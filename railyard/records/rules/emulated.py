@@ -105,7 +105,7 @@ def busiest(read: Record) -> Iterator[Fault]:
 @rule("rate-scale")
 def scale(read: Record) -> Iterator[Fault]:
     """A rate scale is neither too low for the NICs' bytes nor too high for what the busiest link sent of them."""
-    topology = rebuilt.topology_of(read)
+    topology = rebuilt.topology_of(read.case)
     if read.origin is not Origin.EMULATED or topology is None:
         return
     for field, launch in ended_well(read):

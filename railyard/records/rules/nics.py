@@ -63,7 +63,7 @@ def names(read: Record) -> Iterator[Fault]:
 
 def _beside_the_job(read: Record, field: str, nics: Nics, outside: set[str]) -> Iterator[Fault]:
     """Yield faults of the torus's nodes outside the job: all are in the topology, all are listed, and all are idle."""
-    topology = rebuilt.topology_of(read)
+    topology = rebuilt.topology_of(read.case)
     of_topology = {node.name for node in topology.nodes} if topology is not None else outside
     strange = outside - of_topology
     busy = {nic.node for nic in nics if nic.node in outside and (nic.tx_bytes or nic.rx_bytes)}
@@ -153,7 +153,7 @@ def _algorithms(read: Record, field: str, launch: Launch, choice: str) -> Iterat
 def _senders(read: Record, nic_policy: str, hosts: Sequence[str]) -> list[Sender] | None:
     """Return the NICs that a policy assigns to each rank; None if the record does not determine the nearest NIC."""
     devices = _devices(read)
-    topology = rebuilt.topology_of(read)
+    topology = rebuilt.topology_of(read.case)
     policy = policies.parse(nic_policy, len(devices))
     described = read.origin is Origin.MEASURED and len(devices) > 1
     if policy.kind.with_gpus or (policy.kind.nearest and described):

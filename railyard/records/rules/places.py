@@ -59,7 +59,7 @@ def nodes(read: Record) -> Iterator[Fault]:
 @rule("coordinates", once_for=CASE)
 def coordinates(read: Record) -> Iterator[Fault]:
     """Nodes with the topology's own names have the coordinates that the topology gives them."""
-    topology = rebuilt.topology_of(read)
+    topology = rebuilt.topology_of(read.case)
     if topology is None or not rebuilt.has_own_names(read):
         return
     at = {node.name: node.coordinate for node in topology.nodes}
@@ -80,7 +80,7 @@ def allocation(read: Record) -> Iterator[Fault]:
     wanted_seed = None if stated["order"] == AllocationOrder.SCHEDULER else read.case.seed
     if stated["seed"] != wanted_seed:
         yield Fault("case.allocation.seed", f"{stated['seed']}; the case's seed is {read.case.seed}")
-    topology = rebuilt.topology_of(read)
+    topology = rebuilt.topology_of(read.case)
     if (
         topology is None
         or stated["order"] == AllocationOrder.SCHEDULER
@@ -159,7 +159,7 @@ def placement(read: Record) -> Iterator[Fault]:
 @rule("spans", once_for=ALIKE_JOBS)
 def spread(read: Record) -> Iterator[Fault]:
     """A launch's switches, groups and nodes per group are those that the coordinates give."""
-    topology = rebuilt.topology_of(read)
+    topology = rebuilt.topology_of(read.case)
     at = spans.coordinates(read.case.allocation["nodes"])
 
     @functools.cache

@@ -21,7 +21,7 @@ from railyard.placements.orders.allocation import Allocation, AllocationOrder, t
 from railyard.placements.orders.placement import Placement, place
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
-from railyard.records.record import Launch, Origin, Record, Status
+from railyard.records.record import Case, Launch, Origin, Record, Status
 from railyard.records.rules.registry import answers
 
 #: The most nodes of an allocation that is rebuilt.
@@ -30,8 +30,16 @@ MOST_NODES = 1 << 17
 
 @functools.lru_cache(maxsize=64)
 def shipped(name: str) -> Topology | None:
-    """Return the topology of this name that ships with the checker, or None."""
-    return catalog.load(name) if name in catalog.known() else None
+    """Return the topology of this name that ships with the checker, `+RULE` for routes too; None for another.
+
+    The name in a record is never a path.
+    """
+    if name.partition("+")[0] not in catalog.known():
+        return None
+    try:
+        return catalog.load(name)
+    except InputError:  # of a rule for routes that is not known here
+        return None
 
 
 @functools.cache
@@ -46,9 +54,9 @@ def _indices(name: str) -> dict[str, int]:
     return {} if topology is None else {node.name: index for index, node in enumerate(topology.nodes)}
 
 
-def topology_of(read: Record) -> Topology | None:
-    """Return the shipped topology of a record, if the record has its name and its sha256; None otherwise."""
-    stated = read.case.topology
+def topology_of(case: Case) -> Topology | None:
+    """Return the shipped topology of a case, if the case has its name and its sha256; None otherwise."""
+    stated = case.topology
     topology = shipped(stated.name) if stated else None
     return topology if topology is not None and stated is not None and topology.sha256 == stated.sha256 else None
 
@@ -74,7 +82,7 @@ def names(read: Record) -> list[str]:
 
 def has_own_names(read: Record) -> bool:
     """Return whether all nodes have the names of the shipped topology, and not those of a site."""
-    topology = topology_of(read)
+    topology = topology_of(read.case)
     return topology is not None and all(name in _indices(topology.name) for name in names(read))
 
 
@@ -116,7 +124,7 @@ def allocation(read: Record) -> Rebuilt | None:
     if not node_names or len(node_names) > MOST_NODES or len(set(node_names)) != len(node_names):
         return None
     coordinates = [node["coordinate"] for node in read.case.allocation["nodes"]]
-    topology = topology_of(read)
+    topology = topology_of(read.case)
     order = AllocationOrder(read.case.allocation["order"])
     block = read.case.block
     if topology is None or any(coordinate is None for coordinate in coordinates):

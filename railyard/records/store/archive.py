@@ -104,12 +104,12 @@ def check_writable(root: Path, names: Iterable[str]) -> None:
             raise InputError("archive", "", problem=f"{there}: {error.strerror}", valid=valid) from error
 
 
-def write_whole(path: Path, text: str, *, replace: bool) -> None:
+def write_whole(path: Path, text: str) -> None:
     """Write a text in UTF-8 as `write_bytes` does."""
-    write_bytes(path, [text.encode("utf-8")], replace=replace)
+    write_bytes(path, [text.encode("utf-8")])
 
 
-def write_bytes(path: Path, parts: Iterable[bytes], *, replace: bool) -> None:
+def write_bytes(path: Path, parts: Iterable[bytes], *, replace: bool = True) -> None:
     """Write a file atomically: readers see all of it or nothing.
 
     Raises FileExistsError if it exists and `replace` is false. Raises OSError if the disk is full or the folder cannot

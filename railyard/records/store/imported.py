@@ -119,7 +119,7 @@ def add(document: Mapping[str, Json], root: Path) -> Path:
     archive.make_folder(folder, document["system"])
     path: Path = folder / document["system"] / f"{document['created'][:10]}-{document['id']}.json"
     if not path.exists():
-        archive.write_whole(path, json_io.text(document), replace=True)
+        archive.write_whole(path, json_io.text(document))
     return path
 
 

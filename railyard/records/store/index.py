@@ -100,7 +100,7 @@ def read(root: Path, *, progress: Progress | None = None, refused: Callable[[Inp
     stored = (VERSION, *(b"\n".join(part) for part in (new.settings, new.keys, new.lines)), b"")
     with contextlib.suppress(OSError):  # the cache folder cannot be written
         file_of(root).parent.mkdir(parents=True, exist_ok=True)
-        archive.write_bytes(file_of(root), [_END.join(stored)], replace=True)
+        archive.write_bytes(file_of(root), [_END.join(stored)])
     return new
 
 
