@@ -394,8 +394,9 @@ def lacking(name: str, mpi: str, *, is_built: bool) -> str:
     """Return in one line that a program is missing, and the command that builds it if a package of spack.yaml does."""
     if not is_built:
         return f"no {name} on the PATH, and railyard does not build it: -S programs=FOLDER names a folder that has it"
-    where = os.path.relpath(building.view(mpi), CHECKOUT)
-    return f"no {name} in {where} or on the PATH: {building.how(Build.NATIVE, mpi)}; -S programs=FOLDER names a folder"
+    where, which = os.path.relpath(building.view(mpi), CHECKOUT), "" if mpi in {"", "openmpi"} else f"MPI={mpi} "
+    how = f"`make spack`, then `{which}{building.COMMANDS[Build.NATIVE]}` or reframe with -S build={Build.NATIVE}"
+    return f"no {name} in {where} or on the PATH: {how}; -S programs=FOLDER names a folder"
 
 
 def labels_of(program: Path) -> dict[str, str]:

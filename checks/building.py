@@ -124,12 +124,6 @@ def whole_paths(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: str(Path(path).absolute()) for name, path in named.items() if path[0] != "/"}
 
 
-def how(kind: Build, mpi: str) -> str:
-    """Return the command that builds what is missing, for the reason of a skipped check."""
-    which = "" if mpi in {"", "openmpi"} else f"MPI={mpi} "
-    return f"`make spack`, then `{which}{COMMANDS[kind]}` or reframe with -S build={kind}"
-
-
 def labels(folder: Path) -> dict[str, str]:
     """Return the labels of a native build, named as an image's; empty for programs of another origin."""
     file = folder.parent / "labels"

@@ -128,17 +128,6 @@ void capture_collective(const struct peers *peers, int to, uint64_t messages, ui
     (void)pthread_mutex_unlock(&state.lock);
 }
 
-/* The caller holds the lock. Ranks of one program find the same sites in one order, wherever it is in memory.
- */
-static uint32_t number_of(const void *site) {
-    int k = 0;
-    while (k < state.sites && state.site[k] != site)
-        k++;
-    if (k == state.sites && k < STEP_SITES)
-        state.site[state.sites++] = site;
-    return (uint32_t)(k < STEP_SITES ? k : STEP_SITES - 1);
-}
-
 static bool is_step(MPI_Comm comm) {
     const struct peers *peers = peers_of_communicator(comm);
     int ranks = 0;
@@ -148,8 +137,16 @@ static bool is_step(MPI_Comm comm) {
 
 void capture_step(MPI_Comm comm, const void *site) {
     (void)pthread_mutex_lock(&state.lock);
-    if (is_step(comm))
-        state.phase = FIRST_STEP + 2 * number_of(site);
+    if (is_step(comm)) {
+        /* The caller holds the lock. Ranks of one program find the same sites in one order, wherever it is in
+         * memory. */
+        int k = 0;
+        while (k < state.sites && state.site[k] != site)
+            k++;
+        if (k == state.sites && k < STEP_SITES)
+            state.site[state.sites++] = site;
+        state.phase = FIRST_STEP + 2 * (uint32_t)(k < STEP_SITES ? k : STEP_SITES - 1);
+    }
     (void)pthread_mutex_unlock(&state.lock);
 }
 
@@ -213,8 +210,7 @@ WRAP_NAMES(Startall, (int count, MPI_Request requests[]), (count, requests), not
 #define RECEIVE_A()     buffer, count, type, from, tag, comm
 NAMES_PLANNED(Recv_init, RECEIVE_P, NOTHING, RECEIVE_A, NOTHING, (void)0)
 
-/* A process that ends without MPI_Finalize writes what it sent itself, because no rank may wait for another.
- */
+/* A process that ends without MPI_Finalize writes what it sent itself, since no rank may wait for another. */
 __attribute__((destructor)) static void end_early(void) {
     if (state.written || state.process != getpid() || pthread_mutex_trylock(&state.lock) != 0)
         return; /* a call that is being counted now has the table */

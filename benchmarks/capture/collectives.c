@@ -9,8 +9,7 @@
  * A barrier is an allreduce without bytes. Leaves out: pipelined trees.
  */
 
-/* Below: recursive doubling; from here on: a ring. The limits of Open MPI's own decision (coll/tuned), bytes.
- */
+/* Below: recursive doubling; from here on: a ring. Limits of Open MPI's own decision (coll/tuned), bytes. */
 enum { RING_ALLREDUCE_BYTES = 10000, RING_ALLGATHER_BYTES = 81920 };
 
 static int from_root(const struct peers *peers, int root) {
@@ -47,18 +46,6 @@ static void send_up(const struct peers *peers, int root, uint64_t bytes, int blo
     int own = from_root(peers, root);
     if (own > 0)
         send_to(peers, root, own - lowest_bit(peers, own), blocks ? bytes * subtree(peers, own) : bytes);
-}
-
-static void model_broadcast(const struct peers *peers, int root, uint64_t bytes) {
-    send_down(peers, root, bytes, 0);
-}
-
-static void model_reduce(const struct peers *peers, int root, uint64_t bytes) {
-    send_up(peers, root, bytes, 0);
-}
-
-static void model_gather(const struct peers *peers, int root, uint64_t bytes) {
-    send_up(peers, root, bytes, 1);
 }
 
 /* Pairs first fold the ranks above a power of two into it, and get the result at the end. */
@@ -109,13 +96,13 @@ static void model_scan(const struct peers *peers, uint64_t bytes) {
 
 /* ---- what a call counts ---- */
 
-typedef void model_rooted(const struct peers *, int root, uint64_t bytes);
+typedef void model_rooted(const struct peers *, int root, uint64_t bytes, int blocks);
 typedef void model_unrooted(const struct peers *, uint64_t bytes);
 
-static void note_rooted(MPI_Comm comm, model_rooted *expand, int root, uint64_t bytes) {
+static void note_rooted(MPI_Comm comm, model_rooted *expand, int root, uint64_t bytes, int blocks) {
     const struct peers *peers = capture_peers(comm);
     if (peers)
-        expand(peers, root, bytes);
+        expand(peers, root, bytes, blocks);
 }
 
 static void note_unrooted(MPI_Comm comm, model_unrooted *expand, uint64_t bytes) {
@@ -217,13 +204,13 @@ WRAP_NAMES(Ibarrier, (MPI_Comm comm, MPI_Request *request), (comm, request), not
 #define BROADCAST_P(C, D) void *buffer, C count, MPI_Datatype type, int root, MPI_Comm comm
 #define BROADCAST_A()     buffer, count, type, root, comm
 COLLECTIVE(Bcast, Ibcast, BROADCAST_P, BROADCAST_A,
-           note_rooted(comm, model_broadcast, root, capture_bytes(count, type)))
+           note_rooted(comm, send_down, root, capture_bytes(count, type), 0))
 
 #define REDUCE_P(C, D)                                                                                       \
     const void *buffer, void *result, C count, MPI_Datatype type, MPI_Op operation, int root, MPI_Comm comm
 #define REDUCE_A() buffer, result, count, type, operation, root, comm
 COLLECTIVE(Reduce, Ireduce, REDUCE_P, REDUCE_A,
-           note_rooted(comm, model_reduce, root, capture_bytes(count, type)))
+           note_rooted(comm, send_up, root, capture_bytes(count, type), 0))
 
 #define ALLREDUCE_P(C, D)                                                                                    \
     const void *buffer, void *result, C count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm
@@ -261,7 +248,7 @@ COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, BLOCKS_P, BLOCKS_A,
         int root, MPI_Comm comm
 #define ROOTED_A() buffer, count, type, result, result_count, result_type, root, comm
 COLLECTIVE(Gather, Igather, ROOTED_P, ROOTED_A,
-           note_rooted(comm, model_gather, root, capture_bytes(count, type)))
+           note_rooted(comm, send_up, root, capture_bytes(count, type), 1))
 
 /* The root knows the bytes that it sends, and each other rank those that it receives, which are equal. */
 static void note_scatter(MPI_Comm comm, int root, MPI_Count count, MPI_Datatype type, MPI_Count result_count,

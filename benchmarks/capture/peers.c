@@ -35,23 +35,6 @@ static bool room_for_neighbours(struct peers *peers, int count) {
     return peers->neighbour;
 }
 
-static bool grid_neighbours(struct peers *peers, MPI_Comm comm) {
-    int dimensions = 0;
-    bool good =
-        PMPI_Cartdim_get(comm, &dimensions) == MPI_SUCCESS && room_for_neighbours(peers, 2 * dimensions);
-    for (int d = 0; good && d < dimensions; d++)
-        good = PMPI_Cart_shift(comm, d, 1, &peers->neighbour[2 * d], &peers->neighbour[2 * d + 1]) ==
-               MPI_SUCCESS;
-    return good;
-}
-
-static bool graph_neighbours(struct peers *peers, MPI_Comm comm) {
-    int count = 0;
-    return PMPI_Graph_neighbors_count(comm, peers->rank, &count) == MPI_SUCCESS &&
-           room_for_neighbours(peers, count) &&
-           PMPI_Graph_neighbors(comm, peers->rank, count, peers->neighbour) == MPI_SUCCESS;
-}
-
 static bool distributed_neighbours(struct peers *peers, MPI_Comm comm) {
     int in = 0, out = 0, weighted = 0;
     if (PMPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted) != MPI_SUCCESS ||
@@ -68,10 +51,21 @@ static bool find_neighbours(struct peers *peers, MPI_Comm comm) {
     int topology = MPI_UNDEFINED;
     if (PMPI_Topo_test(comm, &topology) != MPI_SUCCESS)
         return false;
-    if (topology == MPI_CART)
-        return grid_neighbours(peers, comm);
-    if (topology == MPI_GRAPH)
-        return graph_neighbours(peers, comm);
+    if (topology == MPI_CART) {
+        int dimensions = 0;
+        bool good =
+            PMPI_Cartdim_get(comm, &dimensions) == MPI_SUCCESS && room_for_neighbours(peers, 2 * dimensions);
+        for (int d = 0; good && d < dimensions; d++)
+            good = PMPI_Cart_shift(comm, d, 1, &peers->neighbour[2 * d], &peers->neighbour[2 * d + 1]) ==
+                   MPI_SUCCESS;
+        return good;
+    }
+    if (topology == MPI_GRAPH) {
+        int count = 0;
+        return PMPI_Graph_neighbors_count(comm, peers->rank, &count) == MPI_SUCCESS &&
+               room_for_neighbours(peers, count) &&
+               PMPI_Graph_neighbors(comm, peers->rank, count, peers->neighbour) == MPI_SUCCESS;
+    }
     return topology != MPI_DIST_GRAPH || distributed_neighbours(peers, comm);
 }
 

@@ -48,8 +48,7 @@ void capture_step_end(MPI_Comm comm);
  * groups. */
 const struct peers *capture_peers(MPI_Comm comm);
 
-/* Between these, what this thread counts belongs to a persistent request, and counts whenever it is started.
- */
+/* Between these, what this thread counts belongs to a persistent request, and counts whenever it starts. */
 void capture_plan_begin(void);
 void capture_plan_end(MPI_Request request);
 

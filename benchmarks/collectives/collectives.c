@@ -63,8 +63,7 @@ static void report(void) {
         schedule_free(&known[--known_count].schedule);
 }
 
-/* ---- a communicator's twin, in which no message of the program can be mistaken for one of a schedule ----
- */
+/* ---- a communicator's twin, in which no message of the program can be taken for one of a schedule ---- */
 
 static int free_twin(MPI_Comm comm, int key, void *twin, void *extra) {
     (void)comm, (void)key, (void)extra;

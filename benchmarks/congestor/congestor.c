@@ -147,18 +147,14 @@ static void timed_round(struct congestor *congestor) {
     congestor->rounds++;
 }
 
-/* On the first rank of the second pattern: checks whether the first ranks have finished. */
-static enum end look_beside(void) {
-    int ended = 0;
-    MPI_CHECK(MPI_Iprobe(0, TAG_ENDED, MPI_COMM_WORLD, &ended, MPI_STATUS_IGNORE));
-    return ended ? BY_STOP : GOES_ON;
-}
-
-/* On the first rank of a pattern. */
+/* On the first rank of a pattern; that of the second checks whether the first ranks have finished. */
 static enum end look(const struct congestor *congestor, double begun_s) {
     const struct config *config = &congestor->config;
-    if (is_beside(config))
-        return look_beside();
+    if (is_beside(config)) {
+        int ended = 0;
+        MPI_CHECK(MPI_Iprobe(0, TAG_ENDED, MPI_COMM_WORLD, &ended, MPI_STATUS_IGNORE));
+        return ended ? BY_STOP : GOES_ON;
+    }
     if (config->stop && access(config->stop, F_OK) == 0)
         return BY_STOP;
     if (clock_now_s() - begun_s >= config->limit_s)
@@ -186,8 +182,7 @@ static enum end look_together(struct congestor *congestor, double begun_s, int *
 static void send_rounds(struct congestor *congestor) {
     int batch = 0;
     congestor->round_s = check_alloc(SAMPLES_ROOM, sizeof(double));
-    /* The first ranks start after one round of the second pattern, so that all their rounds are under load.
-     */
+    /* The first ranks start after one round of the second pattern, so that all rounds are under load. */
     if (congestor->config.beside) {
         if (is_beside(&congestor->config))
             timed_round(congestor);

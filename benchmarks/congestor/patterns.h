@@ -70,6 +70,5 @@ void load_open(struct load *load, const struct load_pattern *pattern, const stru
                struct load_ranks among);
 void load_close(struct load *load);
 
-/* Collective. Clears the receive buffers, sends one round and checks it: false if this rank's data are wrong.
- */
+/* Collective. Clears the receive buffers, sends and checks one round: false if this rank's data are wrong. */
 bool load_verified_round(struct load *load);

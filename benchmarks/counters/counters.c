@@ -79,20 +79,17 @@ static void take_options(const struct railyard_counters_options *given, struct r
 
 /* ---- files that rank 0 reads for all ---- */
 
-/* Returns the folder of the named groups: the environment's, else the sources' if it exists, else the
- * installed one. */
-static const char *groups_folder(void) {
-    const char *built_in =
-        access(RAILYARD_COUNTERS_SOURCE, R_OK) == 0 ? RAILYARD_COUNTERS_SOURCE : RAILYARD_COUNTERS_INSTALLED;
-    return choose(NULL, "RAILYARD_COUNTERS_FOLDER", built_in);
-}
-
-/* A name without a slash is a file NAME.txt in the groups' folder. */
+/* A name without a slash is a file NAME.txt in the groups' folder: the environment's, else the sources' if it
+ * exists, else the installed one. */
 void counter_group_path(const char *name, char *path) {
-    if (strchr(name, '/'))
+    if (strchr(name, '/')) {
         (void)snprintf(path, COUNTER_PATH_BYTES, "%s", name);
-    else
-        (void)snprintf(path, COUNTER_PATH_BYTES, "%s/%s.txt", groups_folder(), name);
+    } else {
+        const char *built_in = access(RAILYARD_COUNTERS_SOURCE, R_OK) == 0 ? RAILYARD_COUNTERS_SOURCE
+                                                                           : RAILYARD_COUNTERS_INSTALLED;
+        (void)snprintf(path, COUNTER_PATH_BYTES, "%s/%s.txt",
+                       choose(NULL, "RAILYARD_COUNTERS_FOLDER", built_in), name);
+    }
 }
 
 static bool has_devices(const struct railyard_counters *counters, const char *name) {

@@ -167,29 +167,26 @@ static bool has_counter(const char *folder, const struct group_counter *counter)
     return any;
 }
 
-static uint64_t read_counter(const char *folder, const struct group_counter *counter,
-                             struct problem *problem) {
-    glob_t found;
-    uint64_t sum = 0;
-    find_files(folder, counter, &found);
-    for (size_t i = 0; i < found.gl_pathc && counter_is_known(sum); i++) {
-        uint64_t value = read_value(found.gl_pathv[i], counter, problem);
-        sum = counter_is_known(value) ? sum + value : value;
-    }
-    if (found.gl_pathc == 0) {
-        char path[COUNTER_PATH_BYTES];
-        (void)snprintf(path, sizeof path, "%.600s/%s", folder, counter->path);
-        sum = cannot_read(path, strerror(ENOENT), COUNTER_ABSENT, counter, problem);
-    }
-    globfree(&found);
-    return sum;
-}
-
 static void read_files(const struct counter_group *group, const struct counter_links *links, uint64_t *values,
                        struct problem *problem) {
     for (int link = 0; link < links->count; link++)
-        for (int counter = 0; counter < group->counter_count; counter++)
-            *values++ = read_counter(links->folders[link], &group->counters[counter], problem);
+        for (int counter = 0; counter < group->counter_count; counter++) {
+            glob_t found;
+            uint64_t sum = 0;
+            find_files(links->folders[link], &group->counters[counter], &found);
+            for (size_t i = 0; i < found.gl_pathc && counter_is_known(sum); i++) {
+                uint64_t value = read_value(found.gl_pathv[i], &group->counters[counter], problem);
+                sum = counter_is_known(value) ? sum + value : value;
+            }
+            if (found.gl_pathc == 0) {
+                char path[COUNTER_PATH_BYTES];
+                (void)snprintf(path, sizeof path, "%.600s/%s", links->folders[link],
+                               group->counters[counter].path);
+                sum = cannot_read(path, strerror(ENOENT), COUNTER_ABSENT, &group->counters[counter], problem);
+            }
+            globfree(&found);
+            *values++ = sum;
+        }
 }
 
 /* ---- devices ---- */

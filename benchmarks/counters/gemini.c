@@ -54,22 +54,6 @@ static int direction_of(char dimension, char sign) {
     return 2 * (dimension - 'X') + (sign == '-');
 }
 
-static bool parse_line(const char *line, struct tile_line *tile) {
-    char remote[SITE_NAME_BYTES];
-    char dimension = 0;
-    char sign = 0;
-    int row = 0;
-    int column = 0;
-    int end = 0;
-    int read =
-        sscanf(line, "%40[^l]l%1d%1d[(%d,%d,%d)] %c%c -> %40[^l]l%1d%1d[(%d,%d,%d)] LinkType: %40s%n",
-               tile->gemini, &tile->row, &tile->column, &tile->at[0], &tile->at[1], &tile->at[2], &dimension,
-               &sign, remote, &row, &column, &tile->to[0], &tile->to[1], &tile->to[2], tile->link_type, &end);
-    tile->direction = direction_of(dimension, sign);
-    return read == 15 && tile->direction >= 0 && tile->row < GEMINI_ROWS && tile->column < GEMINI_COLUMNS &&
-           line[end + (int)strspn(line + end, " \t\r")] == '\0';
-}
-
 /* What a leader collects while the file is broadcast. */
 struct mapping {
     const struct counter_group *group;
@@ -90,19 +74,6 @@ static double class_rate(const struct counter_group *group, const char *link_typ
     return 0;
 }
 
-static void keep_tile(struct mapping *mapping, const struct tile_line *tile, struct problem *problem) {
-    struct counter_link *link = &mapping->links->links[tile->direction];
-    double rate = class_rate(mapping->group, tile->link_type);
-    if (rate == 0)
-        problem_set(problem, "%s: line %d: link type %s: the counter group has no CLASS for it",
-                    mapping->path, mapping->line, tile->link_type);
-    mapping->links->link_of_tile[tile->row * GEMINI_COLUMNS + tile->column] = tile->direction;
-    link->rate_gbyte_s += rate;
-    (void)snprintf(link->remote, sizeof link->remote, "(%d,%d,%d)", tile->to[0], tile->to[1], tile->to[2]);
-    memcpy(mapping->site->coordinate, tile->at, sizeof tile->at);
-    mapping->tiles++;
-}
-
 static void end_line(struct mapping *mapping, struct problem *problem) {
     mapping->carry[mapping->carried] = '\0';
     mapping->carried = 0;
@@ -111,11 +82,33 @@ static void end_line(struct mapping *mapping, struct problem *problem) {
     mapping->line++;
     if (line[strspn(line, " \t\r")] == '\0' || problem_is_set(problem))
         return;
-    if (!parse_line(line, &tile))
+    char remote[SITE_NAME_BYTES];
+    char dimension = 0;
+    char sign = 0;
+    int row = 0;
+    int column = 0;
+    int end = 0;
+    int read =
+        sscanf(line, "%40[^l]l%1d%1d[(%d,%d,%d)] %c%c -> %40[^l]l%1d%1d[(%d,%d,%d)] LinkType: %40s%n",
+               tile.gemini, &tile.row, &tile.column, &tile.at[0], &tile.at[1], &tile.at[2], &dimension, &sign,
+               remote, &row, &column, &tile.to[0], &tile.to[1], &tile.to[2], tile.link_type, &end);
+    tile.direction = direction_of(dimension, sign);
+    if (!(read == 15 && tile.direction >= 0 && tile.row < GEMINI_ROWS && tile.column < GEMINI_COLUMNS &&
+          line[end + (int)strspn(line + end, " \t\r")] == '\0')) {
         problem_set(problem, "%s: line %d: not a line of rtr --interconnect, or cut short: %.60s",
                     mapping->path, mapping->line, line);
-    else if (strcmp(tile.gemini, mapping->site->key) == 0)
-        keep_tile(mapping, &tile, problem);
+    } else if (strcmp(tile.gemini, mapping->site->key) == 0) {
+        struct counter_link *link = &mapping->links->links[tile.direction];
+        double rate = class_rate(mapping->group, tile.link_type);
+        if (rate == 0)
+            problem_set(problem, "%s: line %d: link type %s: the counter group has no CLASS for it",
+                        mapping->path, mapping->line, tile.link_type);
+        mapping->links->link_of_tile[tile.row * GEMINI_COLUMNS + tile.column] = tile.direction;
+        link->rate_gbyte_s += rate;
+        (void)snprintf(link->remote, sizeof link->remote, "(%d,%d,%d)", tile.to[0], tile.to[1], tile.to[2]);
+        memcpy(mapping->site->coordinate, tile.at, sizeof tile.at);
+        mapping->tiles++;
+    }
 }
 
 static void take_piece(struct mapping *mapping, const char *piece, size_t bytes, struct problem *problem) {

@@ -55,13 +55,6 @@ static double read_name(struct reader *reader) {
     return fail(reader);
 }
 
-static double read_number(struct reader *reader) {
-    char *end = NULL;
-    double value = strtod(reader->at, &end);
-    reader->at = end;
-    return value;
-}
-
 static double read_parentheses(struct reader *reader) {
     double value = NAN;
     if (++reader->depth > FORMULA_DEPTH_MAX)
@@ -74,8 +67,12 @@ static double read_parentheses(struct reader *reader) {
 static double read_value(struct reader *reader) {
     if (take(reader, '('))
         return read_parentheses(reader);
-    if (isdigit((unsigned char)*reader->at))
-        return read_number(reader);
+    if (isdigit((unsigned char)*reader->at)) {
+        char *end = NULL;
+        double value = strtod(reader->at, &end);
+        reader->at = end;
+        return value;
+    }
     if (isalpha((unsigned char)*reader->at))
         return read_name(reader);
     return fail(reader);
@@ -120,201 +117,165 @@ static bool evaluate(const char *text, const struct counter_group *group, const 
 
 /* ---- lines ---- */
 
-/* One keyword's reader: true when the rest of its line was good. */
-typedef bool line_reader(char *rest, struct counter_group *group);
+/* A line behind its keyword: its first words, and what follows them. */
+struct line {
+    int kind; /* the keyword's own, as in its row */
+    const char *word[3];
+    char *rest; /* without leading blanks */
+};
 
-static bool at_end(char **rest) {
-    return textfile_word(rest) == NULL;
+/* One keyword's reader: true when its line was good. */
+typedef bool line_reader(struct line *line, struct counter_group *group);
+
+static bool read_summary(struct line *line, struct counter_group *group) {
+    group->summary = line->rest;
+    return true;
 }
 
-/* Returns the rest of the line without leading blanks; NULL if it is empty. */
-static const char *rest_of_line(char *rest) {
-    rest += strspn(rest, " \t");
-    return *rest ? rest : NULL;
-}
-
-static bool read_summary(char *rest, struct counter_group *group) {
-    group->summary = rest_of_line(rest);
-    return group->summary != NULL;
-}
-
-static bool read_source(char *rest, struct counter_group *group) {
-    const char *word = textfile_word(&rest);
-    bool gpcd = word && strcmp(word, "gpcd") == 0;
+static bool read_source(struct line *line, struct counter_group *group) {
+    bool gpcd = strcmp(line->word[0], "gpcd") == 0;
     group->source = gpcd ? SOURCE_GPCD : SOURCE_FILES;
-    return word && (gpcd || strcmp(word, "files") == 0) && at_end(&rest);
+    return gpcd || strcmp(line->word[0], "files") == 0;
 }
 
-static bool read_leader(char *rest, struct counter_group *group) {
-    const char *word = textfile_word(&rest);
-    group->by_router = word && strcmp(word, "router") == 0;
-    return word && (group->by_router || strcmp(word, "node") == 0) && at_end(&rest);
+static bool read_leader(struct line *line, struct counter_group *group) {
+    group->by_router = strcmp(line->word[0], "router") == 0;
+    return group->by_router || strcmp(line->word[0], "node") == 0;
 }
 
-static bool read_devices(char *rest, struct counter_group *group) {
-    group->devices = textfile_word(&rest);
-    return group->devices && at_end(&rest);
+static bool read_devices(struct line *line, struct counter_group *group) {
+    group->devices = line->word[0];
+    return true;
 }
 
-static bool read_patterns(char *rest, const char **patterns, int *count) {
+/* `kind`: whether they are those of EXCEPT. */
+static bool read_patterns(struct line *line, struct counter_group *group) {
+    const char **patterns = line->kind ? group->except : group->only;
+    int *count = line->kind ? &group->except_count : &group->only_count;
     const char *word;
-    while ((word = textfile_word(&rest)) != NULL) {
+    while ((word = textfile_word(&line->rest)) != NULL) {
         if (*count == GROUP_PATTERNS_MAX)
             return false;
         patterns[(*count)++] = word;
     }
-    return *count > 0;
+    return true;
 }
 
-static bool read_only(char *rest, struct counter_group *group) {
-    return read_patterns(rest, group->only, &group->only_count);
+static bool read_tiles(struct line *line, struct counter_group *group) {
+    return parse_count(line->word[0], &group->tiles);
 }
 
-static bool read_except(char *rest, struct counter_group *group) {
-    return read_patterns(rest, group->except, &group->except_count);
-}
-
-static bool read_tiles(char *rest, struct counter_group *group) {
-    const char *word = textfile_word(&rest);
-    return word && parse_count(word, &group->tiles) && at_end(&rest);
-}
-
-static bool read_class(char *rest, struct counter_group *group) {
-    struct group_class *class = &group->classes[group->class_count];
-    if (group->class_count == GROUP_CLASSES_MAX)
+static bool read_class(struct line *line, struct counter_group *group) {
+    double rate_gbyte_s = 0;
+    if (group->class_count == GROUP_CLASSES_MAX || !parse_positive(line->word[1], &rate_gbyte_s))
         return false;
-    class->name = textfile_word(&rest);
-    const char *rate = textfile_word(&rest);
-    group->class_count++;
-    return rate && parse_positive(rate, &class->rate_gbyte_s) && at_end(&rest);
+    group->classes[group->class_count++] = (struct group_class){line->word[0], rate_gbyte_s};
+    return true;
 }
 
-static bool read_condition(char *rest, struct counter_group *group) {
-    struct group_condition *condition = &group->conditions[group->condition_count];
+static bool read_condition(struct line *line, struct counter_group *group) {
     if (group->condition_count == GROUP_CONDITIONS_MAX)
         return false;
-    condition->path = textfile_word(&rest);
-    condition->pattern = textfile_word(&rest);
-    group->condition_count++;
-    return condition->pattern && at_end(&rest);
+    group->conditions[group->condition_count++] = (struct group_condition){line->word[0], line->word[1]};
+    return true;
 }
 
-static bool add_counter(char *rest, bool optional, struct counter_group *group) {
-    struct group_counter *counter = &group->counters[group->counter_count];
+/* `kind`: whether some drivers do not have it. */
+static bool read_counter(struct line *line, struct counter_group *group) {
     if (group->counter_count == GROUP_COUNTERS_MAX)
         return false;
-    counter->optional = optional;
-    counter->name = textfile_word(&rest);
-    counter->unit = textfile_word(&rest);
-    counter->path = textfile_word(&rest);
-    group->counter_count++;
-    return counter->path && at_end(&rest);
+    group->counters[group->counter_count++] =
+        (struct group_counter){line->word[0], line->word[1], line->word[2], line->kind};
+    return true;
 }
 
-static bool read_counter(char *rest, struct counter_group *group) {
-    return add_counter(rest, false, group);
-}
-
-static bool read_optional(char *rest, struct counter_group *group) {
-    return add_counter(rest, true, group);
-}
-
-static bool read_metric(char *rest, struct counter_group *group) {
-    struct group_metric *metric = &group->metrics[group->metric_count];
+static bool read_metric(struct line *line, struct counter_group *group) {
     double value = 0;
     if (group->metric_count == GROUP_METRICS_MAX)
         return false;
-    metric->name = textfile_word(&rest);
-    metric->unit = textfile_word(&rest);
-    metric->formula = rest_of_line(rest);
-    group->metric_count++;
-    return metric->unit && metric->formula && evaluate(metric->formula, group, NULL, &value);
+    group->metrics[group->metric_count++] = (struct group_metric){line->word[0], line->word[1], line->rest};
+    return evaluate(line->rest, group, NULL, &value);
 }
 
-static int index_of(const struct counter_group *group, const char *name) {
-    for (int i = 0; i < group->counter_count; i++)
-        if (strcmp(group->counters[i].name, name) == 0)
-            return i;
-    return -1;
-}
-
-static bool add_events(char *rest, int kind, struct counter_group *group) {
+static bool read_events(struct line *line, struct counter_group *group) {
     char *word;
-    while ((word = textfile_word(&rest)) != NULL) {
+    while ((word = textfile_word(&line->rest)) != NULL) {
         struct group_event *event = &group->events[group->event_count];
         char *full = strchr(word, ':');
         if (group->event_count == GROUP_EVENTS_MAX)
             return false;
         if (full)
             *full++ = '\0';
-        event->counter = index_of(group, word);
-        event->kind = kind;
+        event->counter = 0;
+        while (event->counter < group->counter_count &&
+               strcmp(group->counters[event->counter].name, word) != 0)
+            event->counter++;
+        event->kind = line->kind;
         event->full = full ? strtoull(full, NULL, 10) : 0;
-        if (event->counter < 0 || (full && event->full == 0))
+        if (event->counter == group->counter_count || (full && event->full == 0))
             return false;
         group->event_count++;
     }
     return true;
 }
 
-static bool read_events(char *rest, struct counter_group *group) {
-    return add_events(rest, EVENT_FAULT, group);
-}
-
-static bool read_states(char *rest, struct counter_group *group) {
-    return add_events(rest, EVENT_STATE, group);
-}
-
-static bool read_congestion(char *rest, struct counter_group *group) {
-    return add_events(rest, EVENT_CONGESTION, group);
-}
-
-static bool read_unreadable(char *rest, struct counter_group *group) {
-    struct group_unreadable *unreadable = &group->unreadable[group->unreadable_count];
+static bool read_unreadable(struct line *line, struct counter_group *group) {
     if (group->unreadable_count == GROUP_UNREADABLE_MAX)
         return false;
-    unreadable->name = textfile_word(&rest);
-    unreadable->reason = rest_of_line(rest);
-    group->unreadable_count++;
-    return unreadable->name && unreadable->reason;
+    group->unreadable[group->unreadable_count++] = (struct group_unreadable){line->word[0], line->rest};
+    return true;
 }
 
-static const struct {
-    const char *keyword;
+static const struct keyword {
+    const char *name;
+    int words; /* before the rest */
+    enum { END, MORE, ANY } rest;
     line_reader *read;
+    int kind;
     const char *valid;
 } keywords[] = {
-    {"SUMMARY", read_summary, "SUMMARY text"},
-    {"SOURCE", read_source, "SOURCE files or SOURCE gpcd"},
-    {"LEADER", read_leader, "LEADER node or LEADER router"},
-    {"DEVICES", read_devices, "DEVICES path"},
-    {"ONLY", read_only, "ONLY and up to 8 patterns"},
-    {"EXCEPT", read_except, "EXCEPT and up to 8 patterns"},
-    {"TILES", read_tiles, "TILES count"},
-    {"CLASS", read_class, "CLASS name rate, up to 8 of them, rate in GB/s"},
-    {"WHEN", read_condition, "WHEN path pattern, up to 4 of them"},
-    {"COUNTER", read_counter, "COUNTER name unit path, up to 48 of them"},
-    {"OPTIONAL", read_optional, "OPTIONAL name unit path, up to 48 of them and of COUNTER"},
-    {"EVENTS", read_events, "EVENTS and names of counters above, NAME or NAME:FULL, up to 32 in all"},
-    {"CONGESTION", read_congestion, "CONGESTION and names of counters above, up to 32 in all with EVENTS"},
-    {"STATES", read_states, "STATES and names of counters above, up to 32 in all with EVENTS"},
-    {"UNREADABLE", read_unreadable, "UNREADABLE name reason, up to 8 of them"},
-    {"METRIC", read_metric, "METRIC name unit formula of counters named above, up to 32 of them"},
+    {"SUMMARY", 0, MORE, read_summary, 0, "SUMMARY text"},
+    {"SOURCE", 1, END, read_source, 0, "SOURCE files or SOURCE gpcd"},
+    {"LEADER", 1, END, read_leader, 0, "LEADER node or LEADER router"},
+    {"DEVICES", 1, END, read_devices, 0, "DEVICES path"},
+    {"ONLY", 0, MORE, read_patterns, false, "ONLY and up to 8 patterns"},
+    {"EXCEPT", 0, MORE, read_patterns, true, "EXCEPT and up to 8 patterns"},
+    {"TILES", 1, END, read_tiles, 0, "TILES count"},
+    {"CLASS", 2, END, read_class, 0, "CLASS name rate, up to 8 of them, rate in GB/s"},
+    {"WHEN", 2, END, read_condition, 0, "WHEN path pattern, up to 4 of them"},
+    {"COUNTER", 3, END, read_counter, false, "COUNTER name unit path, up to 48 of them"},
+    {"OPTIONAL", 3, END, read_counter, true, "OPTIONAL name unit path, up to 48 of them and of COUNTER"},
+    {"EVENTS", 0, ANY, read_events, EVENT_FAULT,
+     "EVENTS and names of counters above, NAME or NAME:FULL, up to 32 in all"},
+    {"CONGESTION", 0, ANY, read_events, EVENT_CONGESTION,
+     "CONGESTION and names of counters above, up to 32 in all with EVENTS"},
+    {"STATES", 0, ANY, read_events, EVENT_STATE,
+     "STATES and names of counters above, up to 32 in all with EVENTS"},
+    {"UNREADABLE", 1, MORE, read_unreadable, 0, "UNREADABLE name reason, up to 8 of them"},
+    {"METRIC", 2, MORE, read_metric, 0, "METRIC name unit formula of counters named above, up to 32 of them"},
 };
 
-static void read_line(const char *path, int number, char *line, struct counter_group *group,
+static void read_line(const char *path, int number, char *rest, struct counter_group *group,
                       struct problem *problem) {
-    char *rest = line;
-    const char *keyword = textfile_word(&rest);
-    for (size_t i = 0; i < sizeof keywords / sizeof keywords[0]; i++)
-        if (strcmp(keywords[i].keyword, keyword) == 0) {
-            if (!keywords[i].read(rest, group))
-                problem_set(problem, "counter group %s: line %d: not valid; expected %s", path, number,
-                            keywords[i].valid);
-            return;
-        }
-    problem_set(problem, "counter group %s: line %d: %s is no keyword of a counter group", path, number,
-                keyword);
+    const char *name = textfile_word(&rest);
+    const struct keyword *keyword = NULL;
+    for (size_t i = 0; i < sizeof keywords / sizeof *keywords && !keyword; i++)
+        keyword = strcmp(keywords[i].name, name) == 0 ? &keywords[i] : NULL;
+    if (!keyword) {
+        problem_set(problem, "counter group %s: line %d: %s is no keyword of a counter group", path, number,
+                    name);
+        return;
+    }
+    struct line line = {.kind = keyword->kind};
+    bool good = true;
+    for (int i = 0; i < keyword->words; i++) {
+        line.word[i] = textfile_word(&rest);
+        good = good && line.word[i];
+    }
+    line.rest = rest + strspn(rest, " \t");
+    if (!good || (*line.rest ? keyword->rest == END : keyword->rest == MORE) || !keyword->read(&line, group))
+        problem_set(problem, "counter group %s: line %d: not valid; expected %s", path, number,
+                    keyword->valid);
 }
 
 void counter_group_parse(const char *path, char *text, struct counter_group *group, struct problem *problem) {

@@ -86,11 +86,6 @@ struct rank_row {
     struct sockets_nic nic;
 };
 
-/* The reason that a leader sends in addition to its rows. */
-struct reason {
-    char text[PROBLEM_BYTES];
-};
-
 /* ---- what to read ---- */
 
 static const char *variable(const char *name) {
@@ -193,42 +188,49 @@ struct nics *nics_begin(void) {
 /* ---- rows ---- */
 
 /* The port of an RDMA device is named as its users name it: mlx5_0/1 is mlx5_0:1. */
-static void name_nic(const struct counter_link *link, struct row *row) {
-    (void)snprintf(row->nic, sizeof row->nic, "%s", link->name);
-    char *slash = strchr(row->nic, '/');
+static void name_nic(const struct counter_link *link, char nic[LINK_TEXT_BYTES]) {
+    (void)snprintf(nic, LINK_TEXT_BYTES, "%s", link->name);
+    char *slash = strchr(nic, '/');
     if (slash)
         *slash = ':';
 }
 
-static struct row row_of(const struct nics *nics, const struct fabric *fabric, int link) {
-    struct row row = {0};
-    double counted[GROUP_COUNTERS_MAX];
-    size_t first = (size_t)link * (size_t)fabric->group.counter_count;
-    for (int i = 0; i < fabric->group.counter_count; i++)
-        counted[i] =
-            counter_difference(fabric->values[0][first + (size_t)i], fabric->values[1][first + (size_t)i]);
-    (void)snprintf(row.node, sizeof row.node, "%.63s", nics->host);
-    (void)snprintf(row.group, sizeof row.group, "%.63s", fabric->name);
-    name_nic(&fabric->links.links[link], &row);
-    for (int m = 0; m < METRICS; m++) {
-        int metric = counter_group_metric(&fabric->group, metric_names[m]);
-        row.bytes[m] = metric < 0 ? (double)NAN : counter_group_value(&fabric->group, metric, counted);
-    }
-    return row;
+/* Collective. Returns all ranks' `count` rows, of `size` bytes each, on rank 0 in the order of the ranks;
+ * NULL on other ranks. Frees this rank's. */
+static void *gather_rows(void *rows, int count, size_t size, int *total) {
+    void *all = evidence_collect(MPI_COMM_WORLD, rows, count * (int)size, total);
+    *total /= (int)size;
+    free(rows);
+    return all;
 }
 
-static struct row *own_rows(const struct nics *nics, int *count) {
-    size_t room = 0;
-    *count = 0;
-    for (int i = 0; i < nics->fabric_count; i++)
-        room += (size_t)nics->fabrics[i].links.count;
-    struct row *rows = check_alloc(room, sizeof *rows);
-    for (int i = 0; i < nics->fabric_count; i++)
-        for (int link = 0; link < nics->fabrics[i].links.count &&
-                           !(counter_group_metric(&nics->fabrics[i].group, metric_names[0]) < 0);
-             link++)
-            rows[(*count)++] = row_of(nics, &nics->fabrics[i], link);
-    return rows;
+/* Collective, as all that follow: returns on rank 0 what each NIC sent and received. */
+static struct row *all_rows(const struct nics *nics, int *total) {
+    struct row *rows = NULL;
+    int count = 0;
+    int room = 0;
+    for (int i = 0; i < nics->fabric_count; i++) {
+        const struct fabric *fabric = &nics->fabrics[i];
+        const struct counter_group *group = &fabric->group;
+        bool counts_bytes = counter_group_metric(group, metric_names[0]) >= 0;
+        for (int link = 0; counts_bytes && link < fabric->links.count; link++) {
+            double counted[GROUP_COUNTERS_MAX];
+            size_t first = (size_t)link * (size_t)group->counter_count;
+            for (int k = 0; k < group->counter_count; k++)
+                counted[k] = counter_difference(fabric->values[0][first + (size_t)k],
+                                                fabric->values[1][first + (size_t)k]);
+            rows = check_grow(rows, count, &room, sizeof *rows);
+            struct row *row = &rows[count++];
+            (void)snprintf(row->node, sizeof row->node, "%.63s", nics->host);
+            (void)snprintf(row->group, sizeof row->group, "%.63s", fabric->name);
+            name_nic(&fabric->links.links[link], row->nic);
+            for (int m = 0; m < METRICS; m++) {
+                int metric = counter_group_metric(group, metric_names[m]);
+                row->bytes[m] = metric < 0 ? (double)NAN : counter_group_value(group, metric, counted);
+            }
+        }
+    }
+    return gather_rows(rows, count, sizeof *rows, total);
 }
 
 /* Returns why an event is not read; READ if it is. */
@@ -243,50 +245,51 @@ static bool is_gone(const struct event_row *row) {
     return counter_is_known(row->before) && !counter_is_known(row->after);
 }
 
-/* What every NIC of this node counted of each event. */
-static struct event_row *own_events(const struct nics *nics, int *count, struct readable *readable) {
+/* What every NIC counted of each event, and which events are read. */
+static struct event_row *all_events(const struct nics *nics, int *total, struct readable *readable) {
+    struct readable here = {{{0}}};
     struct event_row *rows = NULL;
-    int room = *count = 0;
+    int count = 0;
+    int room = 0;
     for (int i = 0; i < nics->fabric_count; i++) {
         const struct fabric *fabric = &nics->fabrics[i];
         for (int k = 0; k < fabric->links.count * fabric->group.event_count; k++) {
             int link = k / fabric->group.event_count;
             const struct group_event *event = &fabric->group.events[k % fabric->group.event_count];
             int place = link * fabric->group.counter_count + event->counter;
-            struct row named = {0};
             struct event_row row = {.fabric = i,
                                     .event = k % fabric->group.event_count,
                                     .before = fabric->values[0][place],
                                     .after = fabric->values[1][place]};
             int reason = reason_of(event, &row);
-            readable->events[reason][i] |= 1U << row.event;
+            here.events[reason][i] |= 1U << row.event;
             if ((reason != READ && !is_gone(&row)) || row.before == row.after)
                 continue;
-            name_nic(&fabric->links.links[link], &named);
             (void)snprintf(row.node, sizeof row.node, "%.63s", nics->host);
-            (void)snprintf(row.nic, sizeof row.nic, "%s", named.nic);
-            rows = check_grow(rows, *count, &room, sizeof *rows);
-            rows[(*count)++] = row;
+            name_nic(&fabric->links.links[link], row.nic);
+            rows = check_grow(rows, count, &room, sizeof *rows);
+            rows[count++] = row;
         }
     }
-    return rows;
+    MPI_CHECK(MPI_Reduce(&here, readable, (int)(sizeof here / sizeof(uint32_t)), MPI_UINT32_T, MPI_BOR, 0,
+                         MPI_COMM_WORLD));
+    return gather_rows(rows, count, sizeof *rows, total);
 }
 
-static struct energy_row *own_energy(const struct nics *nics, int *count) {
+static struct energy_row *all_energy(const struct nics *nics, int *total) {
     struct energy_row *rows = check_alloc((size_t)nics->energy.count, sizeof *rows);
-    *count = 0;
+    int count = 0;
     for (int i = 0; i < nics->energy.count; i++) {
         const struct energy_counter *counter = &nics->energy.counters[i];
-        struct energy_row *row = &rows[*count];
+        struct energy_row *row = &rows[count];
         (void)snprintf(row->node, sizeof row->node, "%.63s", nics->host);
         (void)snprintf(row->counter, sizeof row->counter, "%s", counter->name);
-        *count += energy_joules(counter, &row->joules);
+        count += energy_joules(counter, &row->joules);
     }
-    return rows;
+    return gather_rows(rows, count, sizeof *rows, total);
 }
 
-/* Returns what the first reading has of a NIC; nothing of one that was new, or whose connections were closed.
- */
+/* Returns what the first reading has of a NIC; nothing of one that was new or whose connections closed. */
 static struct sockets_nic before(const struct nics *nics, const struct sockets_nic *now) {
     for (int i = 0; i < nics->socket_count; i++) {
         const struct sockets_nic *then = &nics->sockets[i];
@@ -297,40 +300,29 @@ static struct sockets_nic before(const struct nics *nics, const struct sockets_n
     return (struct sockets_nic){0};
 }
 
-static struct rank_row *own_sockets(const struct nics *nics, int *count) {
-    struct sockets_nic by_nic[SOCKETS_NICS];
-    *count = sockets_read(by_nic);
-    struct rank_row *rows = check_alloc((size_t)*count, sizeof *rows);
-    for (int i = 0; i < *count; i++) {
-        struct sockets_nic then = before(nics, &by_nic[i]);
-        rows[i] = (struct rank_row){.rank = check_rank(), .nic = by_nic[i]};
+static struct rank_row *all_sockets(const struct nics *nics, const struct sockets_nic *now, int count,
+                                    int *total) {
+    struct rank_row *rows = check_alloc((size_t)count, sizeof *rows);
+    for (int i = 0; i < count; i++) {
+        struct sockets_nic then = before(nics, &now[i]);
+        rows[i] = (struct rank_row){.rank = check_rank(), .nic = now[i]};
         rows[i].nic.sent_bytes -= then.sent_bytes;
         rows[i].nic.received_bytes -= then.received_bytes;
         (void)snprintf(rows[i].node, sizeof rows[i].node, "%.63s", nics->host);
     }
-    return rows;
+    return gather_rows(rows, count, sizeof *rows, total);
 }
 
-/* Collective. Returns all rows, of `size` bytes each, on rank 0 in the order of the leaders; NULL on other
- * ranks. */
-static void *gather_rows(const void *rows, int count, size_t size, int *total) {
-    void *all = evidence_collect(MPI_COMM_WORLD, rows, count * (int)size, total);
-    *total /= (int)size;
-    return all;
-}
-
-/* Collective. On rank 0 the reason of the lowest rank that has one. */
-static struct reason gather_reason(const struct nics *nics) {
-    struct reason reason = {""};
+/* Collective. Returns the reason of the lowest rank that has one. */
+static struct problem first_problem(const struct nics *nics) {
+    struct problem problem = nics->problem;
     int none = check_ranks();
-    int mine = problem_is_set(&nics->problem) ? check_rank() : none;
+    int mine = problem_is_set(&problem) ? check_rank() : none;
     int first = none;
     MPI_CHECK(MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
-    if (first == none)
-        return reason;
-    (void)snprintf(reason.text, sizeof reason.text, "%s", nics->problem.text);
-    MPI_CHECK(MPI_Bcast(&reason, (int)sizeof reason, MPI_BYTE, first, MPI_COMM_WORLD));
-    return reason;
+    if (first < none)
+        MPI_CHECK(MPI_Bcast(&problem, (int)sizeof problem, MPI_BYTE, first, MPI_COMM_WORLD));
+    return problem;
 }
 
 /* ---- the GPUs that each rank sees: each reports its own environment, as a launcher or a script set it; the
@@ -349,54 +341,18 @@ struct gpus_of_rank {
     char sees[SEES_BYTES];
 };
 
-struct gpus_list {
-    int ranks;
-    struct gpus_of_rank *of_rank;
-};
-
-static struct gpus_of_rank gpus_here(void) {
-    struct gpus_of_rank here = {.variable = -1};
-    evidence_host(here.host);
-    for (int i = 0; i < VARIABLES && here.variable < 0; i++) {
+static struct gpus_of_rank *all_gpus(int *ranks) {
+    struct gpus_of_rank *here = check_alloc(1, sizeof *here);
+    here->variable = -1;
+    evidence_host(here->host);
+    for (int i = 0; i < VARIABLES && here->variable < 0; i++) {
         const char *value = getenv(gpu_variables[i]);
         if (!value)
             continue;
-        here.variable = i;
-        (void)snprintf(here.sees, sizeof here.sees, "%s", value);
+        here->variable = i;
+        (void)snprintf(here->sees, sizeof here->sees, "%s", value);
     }
-    return here;
-}
-
-/* Collective. All ranks' GPUs on rank 0; an empty list on other ranks, and if no rank has such a variable. */
-static void gather_gpus(struct gpus_list *list) {
-    struct gpus_of_rank here = gpus_here();
-    int bytes = (int)sizeof here;
-    int known = 0;
-    *list = (struct gpus_list){0};
-    if (check_rank() == 0)
-        list->of_rank = check_alloc((size_t)check_ranks(), sizeof here);
-    MPI_CHECK(MPI_Gather(&here, bytes, MPI_BYTE, list->of_rank, bytes, MPI_BYTE, 0, MPI_COMM_WORLD));
-    for (int rank = 0; list->of_rank && rank < check_ranks(); rank++)
-        known += list->of_rank[rank].variable >= 0;
-    if (known > 0)
-        list->ranks = check_ranks();
-}
-
-static void write_gpus(struct json *json, const struct gpus_list *list) {
-    if (list->ranks == 0)
-        return;
-    json_key_array(json, "gpus");
-    for (int rank = 0; rank < list->ranks; rank++) {
-        const struct gpus_of_rank *of_rank = &list->of_rank[rank];
-        bool is_set = of_rank->variable >= 0;
-        json_object(json);
-        json_key_integer(json, "rank", rank);
-        json_key_text(json, "node", of_rank->host);
-        json_key_text(json, "variable", is_set ? gpu_variables[of_rank->variable] : NULL);
-        json_key_text(json, "sees", is_set ? of_rank->sees : NULL);
-        json_object_end(json);
-    }
-    json_array_end(json);
+    return gather_rows(here, 1, sizeof *here, ranks);
 }
 
 /* ---- the file ---- */
@@ -407,21 +363,41 @@ static bool is_known(const struct row *row) {
 
 /* The content of the file that rank 0 writes. */
 struct document {
-    const char *groups;
-    const struct row *rows;
-    int count;
-    const char *reason;
-    struct gpus_list gpus;
-    const struct energy_row *energy;
+    const struct nics *nics;
+    struct problem problem;
+    struct row *rows;
+    int row_count;
+    struct gpus_of_rank *gpus;
+    int gpu_count;
+    struct energy_row *energy;
     int energy_count;
-    const struct rank_row *ranks;
+    struct rank_row *ranks;
     int rank_count;
-    const struct event_row *events;
+    struct event_row *events;
     int event_count;
     struct readable readable;
-    const struct fabric *fabrics;
-    int fabric_count;
 };
+
+/* Writes nothing if no rank has a variable. */
+static void write_gpus(struct json *json, const struct document *document) {
+    int known = 0;
+    for (int rank = 0; rank < document->gpu_count; rank++)
+        known += document->gpus[rank].variable >= 0;
+    if (known == 0)
+        return;
+    json_key_array(json, "gpus");
+    for (int rank = 0; rank < document->gpu_count; rank++) {
+        const struct gpus_of_rank *of_rank = &document->gpus[rank];
+        bool is_set = of_rank->variable >= 0;
+        json_object(json);
+        json_key_integer(json, "rank", rank);
+        json_key_text(json, "node", of_rank->host);
+        json_key_text(json, "variable", is_set ? gpu_variables[of_rank->variable] : NULL);
+        json_key_text(json, "sees", is_set ? of_rank->sees : NULL);
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
 
 static void write_ranks(struct json *json, const struct document *document) {
     if (document->rank_count == 0)
@@ -455,14 +431,14 @@ static void write_energy(struct json *json, const struct document *document) {
 }
 
 static const struct group_counter *counter_of(const struct document *document, int fabric, int event) {
-    const struct counter_group *group = &document->fabrics[fabric].group;
+    const struct counter_group *group = &document->nics->fabrics[fabric].group;
     return &group->counters[group->events[event].counter];
 }
 
 /* The names of a group's events that were read. */
 static void write_read(struct json *json, const struct document *document, int fabric) {
-    json_key_array(json, document->fabrics[fabric].name);
-    for (int event = 0; event < document->fabrics[fabric].group.event_count; event++)
+    json_key_array(json, document->nics->fabrics[fabric].name);
+    for (int event = 0; event < document->nics->fabrics[fabric].group.event_count; event++)
         if (document->readable.events[READ][fabric] & 1U << event)
             json_text(json, counter_of(document, fabric, event)->name);
     json_array_end(json);
@@ -470,8 +446,8 @@ static void write_read(struct json *json, const struct document *document, int f
 
 /* Name and reason of what was not read. */
 static void write_not_read(struct json *json, const struct document *document, int fabric) {
-    const struct counter_group *group = &document->fabrics[fabric].group;
-    json_key_object(json, document->fabrics[fabric].name);
+    const struct counter_group *group = &document->nics->fabrics[fabric].group;
+    json_key_object(json, document->nics->fabrics[fabric].name);
     for (int event = 0; event < group->event_count; event++) {
         int reason = READ - 1;
         while (reason >= 0 && !(document->readable.events[reason][fabric] & 1U << event))
@@ -488,7 +464,7 @@ static void write_not_read(struct json *json, const struct document *document, i
 static void write_groups(struct json *json, const char *key, const struct document *document,
                          void (*write_part)(struct json *, const struct document *, int)) {
     json_key_object(json, key);
-    for (int i = 0; i < document->fabric_count; i++) {
+    for (int i = 0; i < document->nics->fabric_count; i++) {
         uint32_t seen = 0;
         for (int reason = 0; reason < REASONS; reason++)
             seen |= document->readable.events[reason][i];
@@ -500,7 +476,7 @@ static void write_groups(struct json *json, const char *key, const struct docume
 
 static const char *kind_of(const struct document *document, const struct event_row *row) {
     static const char *const names[] = {"count", "state", "congestion"};
-    int kind = document->fabrics[row->fabric].group.events[row->event].kind;
+    int kind = document->nics->fabrics[row->fabric].group.events[row->event].kind;
     if (is_gone(row))
         return "gone";
     return kind != EVENT_STATE && row->after < row->before ? "reset" : names[kind];
@@ -531,17 +507,17 @@ static void write_events(struct json *json, const struct document *document) {
 static void write_document(FILE *file, const void *written) {
     const struct document *document = written;
     const struct row *rows = document->rows;
-    int count = document->count;
-    const char *reason = document->reason;
+    const char *groups = document->nics->settings[1];
+    const char *reason = document->problem.text;
     struct json json = json_start(file);
     int known = 0;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < document->row_count; i++)
         known += is_known(&rows[i]);
     json_object(&json);
     json_key_text(&json, "format", "railyard-nics/1");
-    json_key_text(&json, "groups", document->groups ? document->groups : "auto");
+    json_key_text(&json, "groups", groups ? groups : "auto");
     json_key_array(&json, "nics");
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < document->row_count; i++)
         if (is_known(&rows[i])) {
             json_object(&json);
             json_key_text(&json, "node", rows[i].node);
@@ -554,10 +530,10 @@ static void write_document(FILE *file, const void *written) {
     json_array_end(&json);
     if (!*reason && known == 0)
         reason = "no node has a NIC whose counters are known";
-    else if (!*reason && known < count)
+    else if (!*reason && known < document->row_count)
         reason = "a counter went backwards";
     json_key_text(&json, "reason", *reason ? reason : NULL);
-    write_gpus(&json, &document->gpus);
+    write_gpus(&json, document);
     write_energy(&json, document);
     write_ranks(&json, document);
     write_events(&json, document);
@@ -577,45 +553,27 @@ static void free_all(struct nics *nics) {
 }
 
 void nics_end(struct nics *nics) {
-    int count = 0;
-    int total = 0;
     if (!nics)
         return;
     meet();
-    int sockets_count = 0;
-    struct rank_row *sockets = own_sockets(nics, &sockets_count);
+    struct document document = {.nics = nics};
+    struct sockets_nic sockets[SOCKETS_NICS];
+    int socket_count = sockets_read(sockets);
     if (nics->leads)
         read_fabrics(nics, 1);
-    struct row *rows = own_rows(nics, &count);
-    struct row *all = gather_rows(rows, count, sizeof *rows, &total);
-    struct reason reason = gather_reason(nics);
-    struct document document = {
-        .groups = nics->settings[1], .rows = all, .count = total, .reason = reason.text};
-    struct rank_row *of_ranks = gather_rows(sockets, sockets_count, sizeof *sockets, &document.rank_count);
-    document.ranks = of_ranks;
-    struct readable here = {{{0}}};
-    struct event_row *events = own_events(nics, &count, &here);
-    struct event_row *events_of_all = gather_rows(events, count, sizeof *events, &document.event_count);
-    MPI_CHECK(MPI_Reduce(&here, &document.readable, (int)(sizeof here / sizeof(uint32_t)), MPI_UINT32_T,
-                         MPI_BOR, 0, MPI_COMM_WORLD));
-    document.events = events_of_all;
-    document.fabrics = nics->fabrics;
-    document.fabric_count = nics->fabric_count;
-    struct energy_row *joules = own_energy(nics, &count);
-    struct energy_row *of_all = gather_rows(joules, count, sizeof *joules, &document.energy_count);
-    document.energy = of_all;
-    gather_gpus(&document.gpus);
-    if (all)
+    document.ranks = all_sockets(nics, sockets, socket_count, &document.rank_count);
+    document.rows = all_rows(nics, &document.row_count);
+    document.problem = first_problem(nics);
+    document.events = all_events(nics, &document.event_count, &document.readable);
+    document.energy = all_energy(nics, &document.energy_count);
+    document.gpus = all_gpus(&document.gpu_count);
+    if (check_rank() == 0)
         whole_write_or_tell("railyard", nics->settings[0], write_document, &document);
-    free(document.gpus.of_rank);
-    free(sockets);
-    free(of_ranks);
-    free(events);
-    free(events_of_all);
-    free(joules);
-    free(of_all);
-    free(rows);
-    free(all);
+    free(document.ranks);
+    free(document.rows);
+    free(document.events);
+    free(document.energy);
+    free(document.gpus);
     free_all(nics);
 }
 #else

@@ -22,8 +22,7 @@
 
 struct nics;
 
-/* Collective over MPI_COMM_WORLD. Reads for the first time; NULL on all ranks where nothing is to be counted.
- */
+/* Collective over MPI_COMM_WORLD. Reads for the first time; NULL on all ranks if nothing is to be counted. */
 struct nics *nics_begin(void);
 
 /* Collective. Reads again, writes the file, and frees; NULL does nothing. If the file cannot be written, one

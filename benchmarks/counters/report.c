@@ -38,15 +38,6 @@ struct parts {
     size_t bytes;
 };
 
-static struct parts measure_parts(const struct counter_share *share) {
-    size_t most = (size_t)share->most_links;
-    struct parts parts = {.row_bytes = (size_t)share->group->counter_count * sizeof(double)};
-    parts.links_at = sizeof(struct heading);
-    parts.rows_at = parts.links_at + most * sizeof(struct counter_link);
-    parts.bytes = parts.rows_at + most * parts.row_bytes;
-    return parts;
-}
-
 static char *pack(const struct parts *parts, const struct counter_share *share) {
     char *packed = check_alloc(parts->bytes, 1);
     size_t count = (size_t)share->links->count;
@@ -63,7 +54,11 @@ static char *pack(const struct parts *parts, const struct counter_share *share) 
 
 static struct collection collect(MPI_Comm leaders, const struct counter_share *share) {
     struct collection all = {.group = share->group, .seconds = share->seconds};
-    struct parts parts = measure_parts(share);
+    size_t most = (size_t)share->most_links;
+    struct parts parts = {.row_bytes = (size_t)share->group->counter_count * sizeof(double)};
+    parts.links_at = sizeof(struct heading);
+    parts.rows_at = parts.links_at + most * sizeof(struct counter_link);
+    parts.bytes = parts.rows_at + most * parts.row_bytes;
     char *mine = pack(&parts, share);
     char *packed = NULL;
     int rank = 0;
@@ -130,8 +125,7 @@ static void print_text(FILE *file, const struct collection *all) {
     for (int metric = 0; metric < group->metric_count; metric++) {
         /* "-" where it is not known. */
         const struct group_metric *printed = &all->group->metrics[metric];
-        /* A metric of the counters of all links of all leaders: the formula of sums, not the sum of formulas.
-         */
+        /* A metric of the counters of all leaders' links: the formula of sums, not the sum of formulas. */
         double totals[GROUP_COUNTERS_MAX];
         counter_group_totals(all->group, all->links, all->differences, totals);
         double value = counter_group_value(all->group, metric, totals);

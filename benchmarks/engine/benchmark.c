@@ -51,21 +51,16 @@ static int measure(void *state) {
     return status;
 }
 
-/* Collective. False, with the message printed, where the program or its document is impossible. */
-static bool is_possible(const void *state) {
+static int run(int argc, char **argv, void *state) {
+    enum options_outcome outcome = options_read(&benchmark.options, argc, argv, state);
+    if (outcome != OPTIONS_RUN)
+        return options_status(outcome);
     struct problem problem = {0};
     if (!benchmark.verify)
         problem_set(&problem,
                     "its data are not verified: expected a function .verify in its struct benchmark");
     output_probe(options_text(&benchmark.options, state, "json"), &problem);
-    return !problem_agree(&problem, benchmark.options.program);
-}
-
-static int run(int argc, char **argv, void *state) {
-    enum options_outcome outcome = options_read(&benchmark.options, argc, argv, state);
-    if (outcome != OPTIONS_RUN)
-        return options_status(outcome);
-    if (!is_possible(state))
+    if (problem_agree(&problem, benchmark.options.program))
         return EXIT_USAGE;
     bool ready = !benchmark.prepare || benchmark.prepare(state);
     int status = ready ? measure(state) : EXIT_USAGE;

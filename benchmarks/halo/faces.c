@@ -54,8 +54,7 @@ static size_t face_extent(const struct face_shape *shape) {
     return shape->rows * shape->stride;
 }
 
-/* Returns the position of cell i of the face in that memory; independent of the packing code, to verify it.
- */
+/* Returns the position of cell i of the face in that memory; without the packing code, to verify it. */
 static size_t face_offset(const struct face_shape *shape, size_t i) {
     size_t block = i / shape->length;
     return block % shape->rows * shape->stride + block / shape->rows * shape->pitch + i % shape->length;

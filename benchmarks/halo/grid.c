@@ -48,34 +48,6 @@ static void find_position(struct grid *grid) {
         grid->position++;
 }
 
-/* The library's own communicator of the grid; its ranks are row-major indices. */
-static MPI_Comm cart(const struct extents *extents) {
-    int lengths[PARSE_DIMENSIONS_MAX];
-    int periods[PARSE_DIMENSIONS_MAX] = {1, 1, 1};
-    MPI_Comm comm;
-    for (int d = 0; d < extents->count; d++)
-        lengths[d] = (int)extents->length[d];
-    MPI_CHECK(MPI_Cart_create(MPI_COMM_WORLD, extents->count, lengths, periods, 1, &comm));
-    return comm;
-}
-
-/* The same by the graph of the grid's neighbours, in which vertex r has row-major index r. */
-static MPI_Comm dist_graph(const struct extents *extents, struct grid *grid) {
-    int neighbours[2 * PARSE_DIMENSIONS_MAX];
-    int weights[2 * PARSE_DIMENSIONS_MAX] = {1, 1, 1, 1, 1, 1};
-    MPI_Comm comm;
-    grid->position = check_rank();
-    for (int n = 0; n < 2 * extents->count; n++) {
-        int step[PARSE_DIMENSIONS_MAX] = {0};
-        step[n / 2] = n % 2 ? 1 : -1;
-        neighbours[n] = grid_neighbour(grid, step);
-    }
-    MPI_CHECK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2 * extents->count, neighbours, weights,
-                                             2 * extents->count, neighbours, weights, MPI_INFO_NULL, 1,
-                                             &comm));
-    return comm;
-}
-
 /* Collective. Each rank's place is its rank in the library's communicator. */
 static void fill_by_mpi(MPI_Comm comm, struct grid *grid) {
     int own = 0;
@@ -96,10 +68,31 @@ void grid_fill(const struct extents *extents, enum grid_order order, struct grid
         grid->rank_at[index] =
             (int)(order == GRID_COLUMN_MAJOR ? column_major_index(extents, coordinate) : index);
     }
-    if (order == GRID_MPI_CART)
-        fill_by_mpi(cart(extents), grid);
-    else if (order == GRID_MPI_DIST_GRAPH)
-        fill_by_mpi(dist_graph(extents, grid), grid);
+    if (order == GRID_MPI_CART) {
+        /* The library's own communicator of the grid; its ranks are row-major indices. */
+        int lengths[PARSE_DIMENSIONS_MAX];
+        int periods[PARSE_DIMENSIONS_MAX] = {1, 1, 1};
+        MPI_Comm comm;
+        for (int d = 0; d < extents->count; d++)
+            lengths[d] = (int)extents->length[d];
+        MPI_CHECK(MPI_Cart_create(MPI_COMM_WORLD, extents->count, lengths, periods, 1, &comm));
+        fill_by_mpi(comm, grid);
+    } else if (order == GRID_MPI_DIST_GRAPH) {
+        /* The same by the graph of the grid's neighbours, in which vertex r has row-major index r. */
+        int neighbours[2 * PARSE_DIMENSIONS_MAX];
+        int weights[2 * PARSE_DIMENSIONS_MAX] = {1, 1, 1, 1, 1, 1};
+        MPI_Comm comm;
+        grid->position = check_rank();
+        for (int n = 0; n < 2 * extents->count; n++) {
+            int step[PARSE_DIMENSIONS_MAX] = {0};
+            step[n / 2] = n % 2 ? 1 : -1;
+            neighbours[n] = grid_neighbour(grid, step);
+        }
+        MPI_CHECK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2 * extents->count, neighbours, weights,
+                                                 2 * extents->count, neighbours, weights, MPI_INFO_NULL, 1,
+                                                 &comm));
+        fill_by_mpi(comm, grid);
+    }
     grid->position = 0;
     find_position(grid);
 }

@@ -99,13 +99,6 @@ static void settle_grid(struct halo_config *config, bool dimensions_fixed, struc
     config->dimensions = config->grid.count;
 }
 
-static size_t cells_of_face(const struct extents *cells, int dimension) {
-    size_t product = 1;
-    for (int d = 0; d < cells->count; d++)
-        product *= d == dimension ? 1 : cells->length[d];
-    return product;
-}
-
 static void settle(void *configuration, const struct options_given *given, struct problem *problem) {
     struct halo_config *config = configuration;
     if (options_given(given, "rank-map") && options_given(given, "order"))
@@ -129,9 +122,13 @@ static void settle(void *configuration, const struct options_given *given, struc
     for (int d = 1; config->cells.count == 1 && d < config->dimensions; d++)
         config->cells.length[d] = config->cells.length[0];
     config->cells.count = config->dimensions;
-    for (int d = 0; d < config->dimensions; d++)
-        if (cells_of_face(&config->cells, d) * (size_t)config->values > INT_MAX)
+    for (int d = 0; d < config->dimensions; d++) {
+        size_t product = 1;
+        for (int k = 0; k < config->cells.count; k++)
+            product *= k == d ? 1 : config->cells.length[k];
+        if (product * (size_t)config->values > INT_MAX)
             problem_set(problem, "--cells %s: a face has more than %d doubles", text, INT_MAX);
+    }
     memory_open(&config->memory, problem);
 }
 

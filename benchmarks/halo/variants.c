@@ -116,24 +116,20 @@ static MPI_Datatype passes_type(const struct face_shape *shape) {
     return type;
 }
 
-/* Returns the type of a face: its whole passes, then the rest, which is less than a pass. */
-static MPI_Datatype face_type(const struct face_shape *shape) {
-    size_t rest = shape->blocks % shape->rows;
-    size_t passes = shape->blocks / shape->rows;
-    MPI_Datatype parts[2] = {passes_type(shape), blocks_type(shape, rest ? rest : 1)};
-    MPI_Aint at[2] = {0, (MPI_Aint)(passes * shape->pitch * sizeof(double))};
-    int counts[2] = {1, 1};
-    MPI_Datatype type;
-    MPI_CHECK(MPI_Type_create_struct(rest ? 2 : 1, counts, at, parts, &type));
-    MPI_CHECK(MPI_Type_commit(&type));
-    MPI_CHECK(MPI_Type_free(&parts[0]));
-    MPI_CHECK(MPI_Type_free(&parts[1]));
-    return type;
-}
-
 static void open_types(struct exchange *exchange) {
-    for (int f = 0; f < exchange->faces->count; f++)
-        exchange->types[f] = face_type(&exchange->faces->face[f].shape);
+    for (int f = 0; f < exchange->faces->count; f++) {
+        /* The whole passes of the face, then the rest, which is less than a pass. */
+        const struct face_shape *shape = &exchange->faces->face[f].shape;
+        size_t rest = shape->blocks % shape->rows;
+        size_t passes = shape->blocks / shape->rows;
+        MPI_Datatype parts[2] = {passes_type(shape), blocks_type(shape, rest ? rest : 1)};
+        MPI_Aint at[2] = {0, (MPI_Aint)(passes * shape->pitch * sizeof(double))};
+        int counts[2] = {1, 1};
+        MPI_CHECK(MPI_Type_create_struct(rest ? 2 : 1, counts, at, parts, &exchange->types[f]));
+        MPI_CHECK(MPI_Type_commit(&exchange->types[f]));
+        MPI_CHECK(MPI_Type_free(&parts[0]));
+        MPI_CHECK(MPI_Type_free(&parts[1]));
+    }
 }
 
 static void close_types(struct exchange *exchange) {

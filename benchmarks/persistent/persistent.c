@@ -81,21 +81,6 @@ static void write_document(FILE *file, const void *written) {
     json_object_end(&json);
 }
 
-/* Collective. True when all ranks' totals are on rank 0; `of_rank` is null elsewhere. */
-static bool gather(const struct totals *totals, struct document *document) {
-    const int of_sum = sizeof(struct sum) / sizeof(uint64_t);
-    const int of_totals = sizeof *totals / sizeof(uint64_t);
-    struct sum own = {0};
-    for (int class = 0; class < CLASSES; class ++) {
-        own.messages += totals->messages[class];
-        own.bytes += totals->bytes[class];
-    }
-    return PMPI_Gather(&own, of_sum, MPI_UINT64_T, document->of_rank, of_sum, MPI_UINT64_T, 0,
-                       MPI_COMM_WORLD) == MPI_SUCCESS &&
-           PMPI_Reduce(totals, &document->all, of_totals, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD) ==
-               MPI_SUCCESS;
-}
-
 /* Collective. MPI is called by the names that a profiler does not count. */
 static void totals_write(const struct totals *totals) {
     const char *path = getenv("RAILYARD_PERSISTENT");
@@ -108,7 +93,18 @@ static void totals_write(const struct totals *totals) {
         (void)fprintf(stderr, LIBRARY ": no memory for the totals of %d ranks\n", document.ranks);
         abort();
     }
-    if (gather(totals, &document) && rank == 0 && path && *path)
+    const int of_sum = sizeof(struct sum) / sizeof(uint64_t);
+    const int of_totals = sizeof *totals / sizeof(uint64_t);
+    struct sum own = {0};
+    for (int class = 0; class < CLASSES; class ++) {
+        own.messages += totals->messages[class];
+        own.bytes += totals->bytes[class];
+    }
+    if (PMPI_Gather(&own, of_sum, MPI_UINT64_T, document.of_rank, of_sum, MPI_UINT64_T, 0, MPI_COMM_WORLD) ==
+            MPI_SUCCESS &&
+        PMPI_Reduce(totals, &document.all, of_totals, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD) ==
+            MPI_SUCCESS &&
+        rank == 0 && path && *path)
         whole_write_or_tell(LIBRARY, path, write_document, &document);
     free(document.of_rank);
 }
@@ -194,8 +190,7 @@ PRELOAD_WRAP(LIBRARY, MPI_Startall, (int count, MPI_Request requests[]), (count,
 PRELOAD_WRAP(LIBRARY, PMPI_Startall, (int count, MPI_Request requests[]), (count, requests),
              count_starts(count, requests))
 
-/* A wrapper that evaluates `note` before the call: another thread may get the handle as soon as it is free.
- */
+/* A wrapper that evaluates `note` before the call: another thread may get the handle once it is free. */
 #define WRAP_BEFORE(name, parameters, arguments, note)                                                       \
     PRELOAD_EXPORTED int name parameters {                                                                   \
         PRELOAD_NEXT(LIBRARY, name, parameters);                                                             \

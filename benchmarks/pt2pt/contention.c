@@ -24,7 +24,7 @@ static const struct option_row rows[] = {
 
 static void prepare_contention(struct run *run, struct problem *problem) {
     enum grouping grouping = run->config.grouping;
-    pairs_find_nodes(run, grouping == GROUPS_RANKS);
+    nodes_find(&run->layout.nodes, grouping == GROUPS_RANKS);
     run->group_nodes = run->layout.nodes.count / 2;
     if (run->group_nodes == 0)
         problem_set(

@@ -246,17 +246,6 @@ static bool all_have_finished(struct engine *engine) {
     return done;
 }
 
-/* The leader's request after its timed units: it maintains the load as long as other pairs measure. */
-static void give_word(struct engine *engine, struct end *end) {
-    MPI_CHECK(MPI_Wait(&end->loose, MPI_STATUS_IGNORE));
-    end->grant = all_have_finished(engine) ? 0 : has_trips(test_of(engine)) ? LOAD_TRIPS : 1;
-    send_loose(end, &end->grant, (int)sizeof end->grant, TAG_WORD);
-    if (end->grant > 0)
-        start_units(engine, end, LOAD, end->grant);
-    else
-        end->step = FINISHED;
-}
-
 /* Also tests whether all have finished, because SMPI advances a non-blocking barrier in no other call. */
 static void await_word(struct engine *engine, struct end *end) {
     (void)all_have_finished(engine);
@@ -290,10 +279,18 @@ static void advance_units(struct engine *engine, struct end *end) {
         if (--engine->timing == 0 && engine->pairs > 1)
             MPI_CHECK(MPI_Ibarrier(engine->team, &engine->all_finished));
     }
-    if (end->leads)
-        give_word(engine, end);
-    else
+    if (end->leads) {
+        /* The leader's request after its timed units: it maintains the load while other pairs measure. */
+        MPI_CHECK(MPI_Wait(&end->loose, MPI_STATUS_IGNORE));
+        end->grant = all_have_finished(engine) ? 0 : has_trips(test_of(engine)) ? LOAD_TRIPS : 1;
+        send_loose(end, &end->grant, (int)sizeof end->grant, TAG_WORD);
+        if (end->grant > 0)
+            start_units(engine, end, LOAD, end->grant);
+        else
+            end->step = FINISHED;
+    } else {
         await_word(engine, end);
+    }
 }
 
 /* Waits until all requests of an end are done. */

@@ -89,12 +89,10 @@ struct point {
 /* A problem when a chosen test has no size that it can be measured at. */
 void points_check(const struct test_points *points, struct problem *problem);
 
-/* The points in the order of tests, then sizes, then percentiles; returns their number, at most POINTS_MAX.
- */
+/* The points in the order of tests, then sizes, then percentiles; returns the number, at most POINTS_MAX. */
 int points_list(const struct test_points *points, struct point *list);
 
-/* Returns the figure's value for a unit that took `seconds` on average, or for a percentile of round trips.
- */
+/* Returns the figure's value for a unit of `seconds` on average, or for a percentile of round trips. */
 double point_value(const struct engine_config *config, const struct point *point, double unit_s);
 
 /* ---- measure ---- */

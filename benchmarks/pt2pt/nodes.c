@@ -27,49 +27,35 @@ static int by_lowest(const void *left, const void *right) {
     return a->lowest != b->lowest ? a->lowest - b->lowest : a->rank - b->rank;
 }
 
-static void index_nodes(const struct placed *placed, int ranks, struct nodes *nodes) {
+void nodes_find(struct nodes *nodes, bool every_rank) {
+    char host[EVIDENCE_HOST_BYTES];
+    int ranks = check_ranks();
+    uint64_t *hosts = check_alloc((size_t)ranks, sizeof *hosts);
+    struct placed *placed = check_alloc((size_t)ranks, sizeof *placed);
     *nodes = (struct nodes){.first = check_alloc((size_t)ranks + 1, sizeof(int)),
                             .ranks = check_alloc((size_t)ranks, sizeof(int))};
+    evidence_host(host);
+    /* FNV-1a. */
+    uint64_t mine = UINT64_C(0xcbf29ce484222325);
+    for (const char *text = host; *text; text++)
+        mine = (mine ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    MPI_CHECK(MPI_Allgather(&mine, 1, MPI_UINT64_T, hosts, 1, MPI_UINT64_T, MPI_COMM_WORLD));
+    for (int rank = 0; rank < ranks; rank++)
+        placed[rank] = (struct placed){every_rank ? (uint64_t)rank : hosts[rank], rank, rank};
+    /* Sorted by host, every host's ranks are neighbours; then by each host's lowest rank. */
+    qsort(placed, (size_t)ranks, sizeof *placed, by_host);
+    for (int i = 1; i < ranks; i++)
+        if (placed[i].host == placed[i - 1].host)
+            placed[i].lowest = placed[i - 1].lowest;
+    qsort(placed, (size_t)ranks, sizeof *placed, by_lowest);
     for (int i = 0; i < ranks; i++) {
         nodes->ranks[i] = placed[i].rank;
         if (i == 0 || placed[i].lowest != placed[i - 1].lowest)
             nodes->first[nodes->count++] = i;
     }
     nodes->first[nodes->count] = ranks;
-}
-
-void nodes_find(struct nodes *nodes) {
-    char host[EVIDENCE_HOST_BYTES];
-    int ranks = check_ranks();
-    uint64_t *hosts = check_alloc((size_t)ranks, sizeof *hosts);
-    struct placed *placed = check_alloc((size_t)ranks, sizeof *placed);
-    evidence_host(host);
-    /* FNV-1a. */
-    const char *text = host;
-    uint64_t mine = UINT64_C(0xcbf29ce484222325);
-    for (; *text; text++)
-        mine = (mine ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    MPI_CHECK(MPI_Allgather(&mine, 1, MPI_UINT64_T, hosts, 1, MPI_UINT64_T, MPI_COMM_WORLD));
-    for (int rank = 0; rank < ranks; rank++)
-        placed[rank] = (struct placed){hosts[rank], rank, rank};
-    /* Sorted by host, every host's ranks are neighbours; then by each host's lowest rank. */
-    qsort(placed, (size_t)ranks, sizeof *placed, by_host);
-    for (int i = 0; i < ranks; i++)
-        placed[i].lowest =
-            i > 0 && placed[i].host == placed[i - 1].host ? placed[i - 1].lowest : placed[i].rank;
-    qsort(placed, (size_t)ranks, sizeof *placed, by_lowest);
-    index_nodes(placed, ranks, nodes);
     free(placed);
     free(hosts);
-}
-
-void nodes_of_ranks(struct nodes *nodes) {
-    int ranks = check_ranks();
-    struct placed *placed = check_alloc((size_t)ranks, sizeof *placed);
-    for (int rank = 0; rank < ranks; rank++)
-        placed[rank] = (struct placed){0, rank, rank};
-    index_nodes(placed, ranks, nodes);
-    free(placed);
 }
 
 int nodes_size(const struct nodes *nodes, int node) {

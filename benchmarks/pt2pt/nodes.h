@@ -5,17 +5,16 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 struct nodes {
     int count;
     int *first; /* index of each node's first rank in `ranks`, then the number of ranks */
     int *ranks; /* sorted by node, then ascending */
 };
 
-/* Collective. */
-void nodes_find(struct nodes *nodes);
-
-/* Treats every rank as a separate node. */
-void nodes_of_ranks(struct nodes *nodes);
+/* Collective. Finds the nodes of the ranks; or counts each rank as a node. */
+void nodes_find(struct nodes *nodes, bool every_rank);
 
 /* Return the number of ranks of a node, and its rank at an index. */
 int nodes_size(const struct nodes *nodes, int node);

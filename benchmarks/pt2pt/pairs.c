@@ -35,13 +35,6 @@ void pairs_settle(void *configuration, const struct options_given *given, struct
 
 /* ---- nodes and torus ---- */
 
-void pairs_find_nodes(struct run *run, bool every_rank) {
-    if (every_rank)
-        nodes_of_ranks(&run->layout.nodes);
-    else
-        nodes_find(&run->layout.nodes);
-}
-
 /* The fewest ranks of the first `count` nodes. */
 static int fewest_ranks(const struct nodes *nodes, int count, int *node) {
     *node = 0;

@@ -145,9 +145,6 @@ void pairs_print_heading(const void *state);
 
 /* ---- for the programs ---- */
 
-/* Collective. Finds the nodes of the ranks; or counts each rank as a node. */
-void pairs_find_nodes(struct run *run, bool every_rank);
-
 /* Fills in how many ranks of a node take part where no option says it, and checks it against the first
  * `node_count` nodes. */
 void pairs_check_per_node(struct run *run, int node_count, const char *option, struct problem *problem);

@@ -154,7 +154,7 @@ static void settle(void *configuration, const struct options_given *given, struc
 
 static void prepare_pattern(struct run *run, struct problem *problem) {
     struct pt2pt_config *config = &run->config;
-    pairs_find_nodes(run, config->every_rank);
+    nodes_find(&run->layout.nodes, config->every_rank);
     run->over_sets = config->pattern->steps == ALL_STEPS;
     if (config->pattern->steps == ONE_STEP)
         config->steps.count = 1;
@@ -195,20 +195,6 @@ static int count_pattern(const struct run *run) {
     return run->config.per_node.count * steps_count(run);
 }
 
-/* A random order of the nodes (Fisher and Yates), the same on all ranks. */
-static int *shuffle(int nodes, uint64_t seed, int step) {
-    int *order = check_alloc((size_t)nodes, sizeof *order);
-    for (int i = 0; i < nodes; i++)
-        order[i] = i;
-    for (int i = nodes - 1; i > 0; i--) {
-        int other = (int)(payload_word(seed + (uint64_t)step, (uint64_t)i) % (uint64_t)(i + 1));
-        int swapped = order[i];
-        order[i] = order[other];
-        order[other] = swapped;
-    }
-    return order;
-}
-
 static void make_pattern(const struct run *run, int index, struct set *set) {
     const struct pt2pt_config *config = &run->config;
     const struct nodes *nodes = &run->layout.nodes;
@@ -216,7 +202,17 @@ static void make_pattern(const struct run *run, int index, struct set *set) {
     int count = (int)config->per_node.value[index / steps_count(run)];
     int at = index % steps_count(run);
     int step = run->over_sets ? at + 1 : (int)config->steps.value[at];
-    int *order = shuffle(nodes->count, config->engine.sampling.seed, step);
+    /* A random order of the nodes (Fisher and Yates), the same on all ranks. */
+    int *order = check_alloc((size_t)nodes->count, sizeof *order);
+    for (int i = 0; i < nodes->count; i++)
+        order[i] = i;
+    for (int i = nodes->count - 1; i > 0; i--) {
+        int other = (int)(payload_word(config->engine.sampling.seed + (uint64_t)step, (uint64_t)i) %
+                          (uint64_t)(i + 1));
+        int swapped = order[i];
+        order[i] = order[other];
+        order[other] = swapped;
+    }
     layout.step = step;
     layout.shuffled = order;
     set->ranks = true;

@@ -15,18 +15,6 @@ static double *mean_values(const struct team *team, const struct team_result *re
     return values;
 }
 
-/* Percent of each sample in which all pairs were active. */
-static double *overlaps(const struct team_result *result, int point) {
-    double *values = check_alloc((size_t)result->count[point], sizeof *values);
-    for (int i = 0; i < result->count[point]; i++) {
-        const struct whole *whole = &result->whole[point][i];
-        double together_s = fmax(0, whole->first_end_s - whole->last_start_s);
-        double whole_s = whole->last_end_s - whole->first_start_s;
-        values[i] = whole_s > 0 ? 100 * together_s / whole_s : 100;
-    }
-    return values;
-}
-
 static void add_ends(const struct set *set, int pair, const struct evidence_list *evidence,
                      struct series *series) {
     const struct pair *ends = &set->team.pair[pair];
@@ -103,8 +91,17 @@ static void add_team(const struct set *set, const struct team_result *result,
         team_whole_values(&set->team, result, config, point));
     if (figure->mean_fom)
         add(list, *series, fom_of(figure, figure->mean_fom), mean_values(&set->team, result, config, point));
-    if (figure->share <= 0)
-        add(list, *series, (struct fom){"overlap_percent", "%", BETTER_NEITHER}, overlaps(result, point));
+    if (figure->share <= 0) {
+        /* Percent of each sample in which all pairs were active. */
+        double *values = check_alloc((size_t)result->count[point], sizeof *values);
+        for (int i = 0; i < result->count[point]; i++) {
+            const struct whole *whole = &result->whole[point][i];
+            double together_s = fmax(0, whole->first_end_s - whole->last_start_s);
+            double whole_s = whole->last_end_s - whole->first_start_s;
+            values[i] = whole_s > 0 ? 100 * together_s / whole_s : 100;
+        }
+        add(list, *series, (struct fom){"overlap_percent", "%", BETTER_NEITHER}, values);
+    }
 }
 
 void series_of_set(const struct set *set, const struct team_result *result,

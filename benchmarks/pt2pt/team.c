@@ -103,20 +103,6 @@ static void add_end(const struct engine *engine, const struct point_times *times
     part->ends++;
 }
 
-/* The part of this rank in one figure of a point that was measured. */
-static struct part make_part(const struct engine *engine, const struct point_times *times,
-                             const struct clock *clock, double *durations_s, int percentile) {
-    struct part part = {.count = times->count, .units = times->units};
-    size_t all = (size_t)engine->end_count * (size_t)times->count;
-    part.unit_s = check_alloc(all, sizeof(double));
-    part.samples = empty_wholes(times->count);
-    for (int e = 0; e < engine->end_count; e++)
-        if (engine->ends[e].leads)
-            add_end(engine, times, clock, e, durations_s + (size_t)e * (size_t)times->count, percentile,
-                    &part);
-    return part;
-}
-
 /* ---- all points on one rank ---- */
 
 /* Collective over the team. Measures the figures of a test at a size; returns how many there were, 0 when
@@ -133,8 +119,18 @@ static int measure_figures(struct engine *engine, struct clock *clock, struct po
     if (engine->pairs > 1)
         clock_read_again(clock);
     double *durations_s = durations(engine, times, figure->test == BIBANDWIDTH);
-    for (int i = 0; i < count; i++)
-        record->part[at + i] = make_part(engine, times, clock, durations_s, figure->share > 0 ? i : -1);
+    for (int i = 0; i < count; i++) {
+        /* The part of this rank in one figure of a point that was measured. */
+        struct part part = {.count = times->count, .units = times->units};
+        size_t all = (size_t)engine->end_count * (size_t)times->count;
+        part.unit_s = check_alloc(all, sizeof(double));
+        part.samples = empty_wholes(times->count);
+        for (int e = 0; e < engine->end_count; e++)
+            if (engine->ends[e].leads)
+                add_end(engine, times, clock, e, durations_s + (size_t)e * (size_t)times->count,
+                        figure->share > 0 ? i : -1, &part);
+        record->part[at + i] = part;
+    }
     record->clock_bound_s = fmax(record->clock_bound_s, fmax(clock->first.bound_s, clock->last.bound_s));
     free(durations_s);
     return count;

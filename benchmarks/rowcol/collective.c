@@ -11,9 +11,26 @@ static uint64_t key_of(const struct group *group, size_t bytes, int from, int to
     return payload_key(group->seed, bytes, (uint64_t)from, (uint64_t)to);
 }
 
-static size_t wrong_in(const char *block, size_t bytes, uint64_t key, size_t offset) {
-    size_t wrong = payload_first_difference(block, bytes, key);
-    return wrong < bytes ? offset + wrong : SIZE_MAX;
+/* Blocks of alltoallv: of half and one and a half sizes take turns. */
+static size_t slot_of(size_t bytes) {
+    return bytes + bytes / 2;
+}
+
+static size_t bytes_between(size_t bytes, int from, int to) {
+    return (from + to) % 2 ? slot_of(bytes) : bytes - bytes / 2;
+}
+
+/* Checks the block of each rank for rank `to`. */
+static size_t check_blocks(const struct group *group, size_t bytes, bool uneven, int to) {
+    for (int from = 0; from < group->ranks; from++) {
+        size_t offset = (size_t)from * (uneven ? slot_of(bytes) : bytes);
+        size_t length = uneven ? bytes_between(bytes, from, to) : bytes;
+        size_t wrong =
+            payload_first_difference(group->incoming + offset, length, key_of(group, bytes, from, to));
+        if (wrong < length)
+            return offset + wrong;
+    }
+    return SIZE_MAX;
 }
 
 /* ---- alltoall ---- */
@@ -29,12 +46,7 @@ static void run_alltoall(const struct group *group, size_t bytes) {
 }
 
 static size_t check_alltoall(const struct group *group, size_t bytes) {
-    size_t wrong = SIZE_MAX;
-    for (int from = 0; from < group->ranks && wrong == SIZE_MAX; from++) {
-        size_t offset = (size_t)from * bytes;
-        wrong = wrong_in(group->incoming + offset, bytes, key_of(group, bytes, from, group->rank), offset);
-    }
-    return wrong;
+    return check_blocks(group, bytes, false, group->rank);
 }
 
 /* ---- allgather ---- */
@@ -49,23 +61,10 @@ static void run_allgather(const struct group *group, size_t bytes) {
 }
 
 static size_t check_allgather(const struct group *group, size_t bytes) {
-    size_t wrong = SIZE_MAX;
-    for (int from = 0; from < group->ranks && wrong == SIZE_MAX; from++) {
-        size_t offset = (size_t)from * bytes;
-        wrong = wrong_in(group->incoming + offset, bytes, key_of(group, bytes, from, 0), offset);
-    }
-    return wrong;
+    return check_blocks(group, bytes, false, 0);
 }
 
-/* ---- alltoallv: blocks of half and one and a half sizes take turns ---- */
-
-static size_t slot_of(size_t bytes) {
-    return bytes + bytes / 2;
-}
-
-static size_t bytes_between(size_t bytes, int from, int to) {
-    return (from + to) % 2 ? slot_of(bytes) : bytes - bytes / 2;
-}
+/* ---- alltoallv ---- */
 
 static void fill_alltoallv(const struct group *group, size_t bytes) {
     for (int to = 0; to < group->ranks; to++) {
@@ -84,13 +83,7 @@ static void run_alltoallv(const struct group *group, size_t bytes) {
 }
 
 static size_t check_alltoallv(const struct group *group, size_t bytes) {
-    size_t wrong = SIZE_MAX;
-    for (int from = 0; from < group->ranks && wrong == SIZE_MAX; from++) {
-        size_t offset = (size_t)from * slot_of(bytes);
-        wrong = wrong_in(group->incoming + offset, bytes_between(bytes, from, group->rank),
-                         key_of(group, bytes, from, group->rank), offset);
-    }
-    return wrong;
+    return check_blocks(group, bytes, true, group->rank);
 }
 
 /* ---- sums: word i of rank r is a_i + r * b_i, so that the sum over any number of ranks is known ---- */
@@ -189,7 +182,8 @@ static void run_bcast(const struct group *group, size_t bytes) {
 }
 
 static size_t check_bcast(const struct group *group, size_t bytes) {
-    return wrong_in(group->incoming, bytes, key_of(group, bytes, 0, 0), 0);
+    size_t wrong = payload_first_difference(group->incoming, bytes, key_of(group, bytes, 0, 0));
+    return wrong < bytes ? wrong : SIZE_MAX;
 }
 
 /* ---- barrier ---- */

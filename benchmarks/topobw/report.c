@@ -108,16 +108,11 @@ static double seconds_of_best(const struct topobw *run, const struct transfer *t
     return 0;
 }
 
-static int host_width(const struct evidence_list *evidence) {
-    size_t width = 4;
-    for (int rank = 0; rank < evidence->ranks; rank++)
-        if (strlen(evidence_host_of(evidence, rank)) > width)
-            width = strlen(evidence_host_of(evidence, rank));
-    return (int)width;
-}
-
 static void print_transfers(const struct topobw *run, const struct evidence_list *evidence) {
-    int width = host_width(evidence);
+    int width = 4;
+    for (int rank = 0; rank < evidence->ranks; rank++)
+        if ((int)strlen(evidence_host_of(evidence, rank)) > width)
+            width = (int)strlen(evidence_host_of(evidence, rank));
     (void)printf("%-*s  %-*s  %-18s  %-10s  %-10s  %9s  %10s  %10s  %s\n", width, "from", width, "to", "link",
                  "class", "sharing", "seconds", "pair GB/s", "link GB/s", "verdict");
     for (int t = 0; t < run->plan.transfer_count; t++) {
@@ -282,6 +277,7 @@ void topobw_print(const struct topobw *run, const struct evidence_list *evidence
 /* ---- series ---- */
 
 static const struct fom bandwidth = {"bandwidth_gbyte_s", "GB/s", BETTER_HIGHER};
+static const struct fom missing = {"missing_percent", "%", BETTER_NEITHER};
 
 /* Labels point to texts that the caller owns. */
 static struct series link_series(const struct topobw *run, int link, struct fom fom, const char *name) {
@@ -295,13 +291,6 @@ static struct series link_series(const struct topobw *run, int link, struct fom 
                    {"class", class_of(tested), 0},
                    {"sharers", NULL, tested->sharers}},
     };
-}
-
-static void add_missing(const struct topobw *run, int link, const char *name, struct series_list *list) {
-    struct series series = link_series(run, link, (struct fom){"missing_percent", "%", BETTER_NEITHER}, name);
-    if (run->results[link].state == LINK_UNTESTED)
-        return;
-    series_add_one(list, series, 100 * run->results[link].missing);
 }
 
 void topobw_series(const struct topobw *run, char *names, struct series_list *list) {
@@ -322,7 +311,8 @@ void topobw_series(const struct topobw *run, char *names, struct series_list *li
             series.reason = "another link gave no answer first";
         }
         series_add(list, series);
-        add_missing(run, link, name, list);
+        if (run->results[link].state != LINK_UNTESTED)
+            series_add_one(list, link_series(run, link, missing, name), percent(run->results[link].missing));
     }
     for (int dimension = 0; dimension < TORUS_DIMENSIONS; dimension++) {
         if (run->plan.absent[dimension] > 0)

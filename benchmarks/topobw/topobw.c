@@ -233,8 +233,7 @@ static int run_topobw(struct topobw *run) {
     deadline_arm(START_LIMIT_S);
     run->verified = !problem_agree(&problem, program); /* every message was compared (stream.h) */
     int status = run->verified ? report(run) : EXIT_DATA_WRONG;
-    /* Aborts a run with a cancelled transfer, because MPI_Finalize would hang; all output is written by then.
-     */
+    /* Aborts a run with a cancelled transfer, as MPI_Finalize would hang; all output is written by then. */
     if (run->stuck)
         MPI_Abort(MPI_COMM_WORLD, status);
     deadline_disarm();

@@ -58,11 +58,6 @@ def first(path: Path) -> str:
     return line
 
 
-def explained(path: Path) -> str:
-    """Return the line that explains a failure, and the notices that accompany it; empty if there is neither."""
-    return "; ".join(filter(None, (first(path), notices(path))))
-
-
 def last(path: Path) -> str:
     """Return the last line that is neither a notice nor a frame: why a job script ended; empty if there is none."""
     return next((line for kind, line in reversed(_classified(path)) if kind < Kind.NOTICE), "")

@@ -19,7 +19,6 @@ from railyard.jobs.job.submitted import Planned
 from railyard.jobs.nodes.counted import Counted
 from railyard.jobs.roles import Role
 from railyard.records import assemble, benchmark
-from railyard.records.benchmark import Benchmark
 from railyard.records.folded import nic_bytes
 from railyard.records.folded.nic_bytes import Nics
 from railyard.records.folded.ranks import Ranks
@@ -88,7 +87,12 @@ def _role(
     result: Mapping[str, Any] = next((one for one in results["roles"] if one["name"] == name), {})
     status = result.get("exit_status")
     unread = convert(stem, len(hosts)) if is_copy and status == 0 else ""
-    output, fault = _output(folder, stem) if not planned["again"] else (None, "")
+    output, path, fault = None, folder.path / f"{stem}.json", "" if planned["again"] else "it left no output"
+    if not planned["again"] and path.exists():
+        try:
+            output, fault = benchmark.load(path, folder.placed.own_names), ""
+        except InputError as error:
+            fault = str(error).replace(str(path), path.name)
     by_ranks = Counted.read(folder.path / f"{stem}.nics")
     arguments = folder.job.site.devices, list(dict.fromkeys(hosts)), folder.placed.own_names
     verdict, moved = assemble.judge_placement(hosts, output)
@@ -120,16 +124,6 @@ def _since(victim: Mapping[str, Any], time_s: float | None) -> float | None:
     """Return a time as seconds after the victim's start."""
     begun_s = victim["begun_s"]
     return None if time_s is None or begun_s is None else round(time_s - begun_s, 3)
-
-
-def _output(folder: JobFolder, stem: str) -> tuple[Benchmark | None, str]:
-    path = folder.path / f"{stem}.json"
-    if not path.exists():
-        return None, "it left no output"
-    try:
-        return benchmark.load(path, folder.placed.own_names), ""
-    except InputError as error:
-        return None, str(error).replace(str(path), path.name)
 
 
 def counted(evidence: Mapping[str, Any]) -> Nics | None:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from railyard.base import host_names
 from railyard.base.errors import InputError
@@ -218,7 +217,12 @@ def _unlike_case(output: Benchmark, case: Mapping[str, Json]) -> str:
 
 def _launch(index: int, run: LaunchRun, finding: _Finding, writer: tables.Writer) -> dict[str, Json]:
     output = finding.output
-    members: Mapping[str, Callable[[Any], Json]] = {"hosts": writer.hosts, "ranks": writer.ranks, "nics": writer.nics}
+    ranks, nics = writer.ranks(output.ranks) if output else None, writer.nics(run.nics)
+    roles = []
+    for role in run.roles or ():
+        members = {"hosts": writer.hosts(role["hosts"]), "ranks": writer.ranks(role["ranks"])}
+        members |= {"nics": writer.nics(role["nics"])}
+        roles.append({**{name: part for name, part in role.items() if name != "figures"}, **members})
     return {
         **run.others,
         **{name: getattr(run, name) for name in _AS_GIVEN},
@@ -227,23 +231,15 @@ def _launch(index: int, run: LaunchRun, finding: _Finding, writer: tables.Writer
         "status": str(finding.status),
         "reason": finding.reason,
         "placement_verdict": str(finding.verdict),
-        "ranks": writer.ranks(output.ranks) if output else None,
+        "ranks": ranks,
         "verified": output.verified if output else None,
         "series": [*output.series_json, *map(benchmark.series_json, run.counted)] if output else [],
         "not_measured": list(output.not_measured_json) if output else [],
-        "nics": writer.nics(run.nics),
+        "nics": nics,
         "nic_verdict": str(run.nic_verdict),
         "nic_reason": one_line(run.nic_reason) or None,
         "reported": dict(output.reported) if output else {},
-        "roles": None
-        if run.roles is None
-        else [
-            {
-                **{name: part for name, part in role.items() if name != "figures"},
-                **{name: write(role[name]) for name, write in members.items()},
-            }
-            for role in run.roles
-        ],
+        "roles": None if run.roles is None else roles,
     }
 
 

@@ -8,7 +8,6 @@ import hashlib
 import io
 import json
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import click
 
-from railyard.analysis.text import counted
+from railyard.analysis.text import cell, counted, plain
 from railyard.base.commands import COUNT, PATH, Commands, example, format_option, option, output_option
 from railyard.base.errors import InputError
 from railyard.records import provenance, record
@@ -37,8 +36,8 @@ def markdown(result: Evaluation) -> str:
 
 def _markdown(result: Evaluation) -> Iterator[str]:
     metric = FORMULAS[result.tender.metric]
-    yield f"# {_plain(result.tender.title)}\n\n{_plain(result.sentence)}\n"
-    yield f"Score: {_plain(metric.name)}. {_plain(metric.formula)}.\n"
+    yield f"# {plain(result.tender.title)}\n\n{plain(result.sentence)}\n"
+    yield f"Score: {plain(metric.name)}. {plain(metric.formula)}.\n"
     yield "| bid | score | 95 % | wins when drawn again | tier | signature |\n|---|---|---|---|---|---|"
     for line in result.lines:
         score = f"{line.score.value:.4g}" if line.score else f"not complete, {line.faults} faults"
@@ -62,40 +61,34 @@ def _markdown(result: Evaluation) -> Iterator[str]:
             yield _row([name, *(f"{100 * line.wins_by[name]:.0f} %" for line in scored)])
         yield ""
     yield (
-        "\n".join(f"- {_plain(flip)}" for flip in result.flips)
+        "\n".join(f"- {plain(flip)}" for flip in result.flips)
         or "No single weight, halved, doubled or left out, changes the best bid."
     )
     for line in result.lines:
         yield from _faults(line)
     yield "\n## What was measured\n"
     for line in result.lines:
-        yield from (f"- {_plain(line.bidder)}: {_plain(note)}" for note in line.notes)
+        yield from (f"- {plain(line.bidder)}: {plain(note)}" for note in line.notes)
         if line.digest:
-            yield f"- {_plain(line.bidder)}: sha256 of the bid {line.digest}"
+            yield f"- {plain(line.bidder)}: sha256 of the bid {line.digest}"
     if result.trust:
         yield "\n## What is taken on trust\n"
-        yield from (f"- {_plain(subject)}: {_plain(sentence)}" for subject, sentence in result.trust)
-    yield f"\n{_plain(result.made)}"
+        yield from (f"- {plain(subject)}: {plain(sentence)}" for subject, sentence in result.trust)
+    yield f"\n{plain(result.made)}"
 
 
 def _faults(line: Line) -> Iterator[str]:
     if line.faults:
-        yield f"\n## Why {_plain(line.bidder)} is not complete\n"
+        yield f"\n## Why {plain(line.bidder)} is not complete\n"
     for rule in line.rules:
         for fault in rule.faults[:5]:
-            yield f"- {rule.name}: {_plain(': '.join(filter(None, [fault.field, fault.text])))}"
+            yield f"- {rule.name}: {plain(': '.join(filter(None, [fault.field, fault.text])))}"
         if len(rule.faults) > 5:
             yield f"- {rule.name}: {len(rule.faults) - 5} more"
 
 
 def _row(cells: list[str]) -> str:
-    return "| " + " | ".join(map(_plain, cells)) + " |"
-
-
-def _plain(text: str) -> str:
-    """Return plain text with Markdown's marks escaped."""
-    escaped = re.sub(r"([\\`*_\[\]|~#!$])", r"\\\1", " ".join(text.split()))
-    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return "| " + " | ".join(map(plain, cells)) + " |"
 
 
 def comma_separated(result: Evaluation) -> str:
@@ -109,12 +102,8 @@ def comma_separated(result: Evaluation) -> str:
             bounds = [interval.value, interval.low, interval.high] if interval else [None, None, None]
             numbers = ["" if number is None else number for number in bounds]
             is_complete = "yes" if line.score else "no"
-            table.writerow([_cell(line.bidder), _cell(name), weight, *numbers, is_complete, line.faults])
+            table.writerow([cell(line.bidder), cell(name), weight, *numbers, is_complete, line.faults])
     return out.getvalue()
-
-
-def _cell(text: str) -> str:
-    return f"'{text}" if text[:1] in {"=", "+", "-", "@"} else text
 
 
 def as_json(result: Evaluation) -> str:

@@ -10,7 +10,6 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,7 @@ from support.benchmark_runs import (
     QUICK,
     ROOT,
     Outcome,
-    PretendedTorus,
+    Pretend,
     assert_refused,
     block,
     document,
@@ -30,7 +29,6 @@ from support.benchmark_runs import (
     run,
 )
 
-Pretend = Callable[[str], PretendedTorus]
 #: What a sanitizer writes.
 SANITIZERS = re.compile(r"Sanitizer|runtime error")
 #: Words that every program refuses.
@@ -150,27 +148,27 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def test_a_program_that_verifies_its_data_writes_a_document(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("program", "words", "status", "line"),
+    [
+        ("engine_program", [], 0, None),
+        ("engine_program", ["--wrong", "y"], 1, ["data are wrong"]),
+        ("unverified", [], 2, [".verify", "struct benchmark"]),
+    ],
+)
+def test_a_program_whose_data_are_not_verified_prints_no_number_and_writes_none(
+    *, folder: Path, tmp_path: Path, program: str, words: list[str], status: int, line: list[str] | None
+) -> None:
+    """One without a verify function is told what to add."""
     path = tmp_path / "output.json"
-    outcome = run("engine_program", 2, "--json", path, folder=folder)
-    assert (outcome.status, outcome.err) == (0, "")
-    assert document(path)["verified"] is True
-
-
-def test_a_program_whose_data_are_wrong_prints_no_number_and_writes_none(folder: Path, tmp_path: Path) -> None:
-    path = tmp_path / "output.json"
-    outcome = run("engine_program", 2, "--json", path, "--wrong", "y", folder=folder)
-    assert (outcome.status, outcome.out, outcome.error_lines) == (1, "", ["engine_program: data are wrong"])
-    assert not path.exists()
-
-
-def test_a_program_without_a_verify_function_is_told_what_to_add(folder: Path, tmp_path: Path) -> None:
-    path = tmp_path / "output.json"
-    outcome = run("unverified", 2, "--json", path, folder=folder)
-    assert (outcome.status, outcome.out) == (2, "")
-    (line,) = outcome.error_lines
-    assert line.startswith("engine_program: ") and ".verify" in line and "struct benchmark" in line
-    assert not path.exists()
+    outcome = run(program, 2, "--json", path, *words, folder=folder)
+    assert outcome.status == status
+    if line is None:
+        assert outcome.err == "" and document(path)["verified"] is True
+        return
+    (said,) = outcome.error_lines
+    assert said.startswith("engine_program: ") and all(part in said for part in line)
+    assert outcome.out == "" and not path.exists()
 
 
 def test_a_figure_without_a_unit_ends_the_run_with_a_line_that_names_it(folder: Path, tmp_path: Path) -> None:

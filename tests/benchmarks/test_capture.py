@@ -48,23 +48,15 @@ def captured(mpi: Mpi, ranks: int, program: Path, *arguments: str, **variables: 
 
 def pairs(read: Matrix, phase: int | None, kind: Kind = Kind.MESSAGES) -> Pairs:
     sent = read.traffic([kind], phase)
-    return dict(
-        zip(zip(sent.source.tolist(), sent.target.tolist(), strict=True), map(int, sent.size_bytes), strict=True)
-    )
+    ends = zip(sent.source.tolist(), sent.target.tolist(), strict=True)
+    return dict(zip(ends, map(int, sent.size_bytes), strict=True))
 
 
 def test_a_witness_built_for_another_mpi_is_one_line_and_no_signal(mpi: Mpi) -> None:
     """The ranks of both ended in a segmentation fault within PMPI_Comm_rank."""
     other = Mpi("mpich" if mpi.name == "openmpi" else "openmpi", mpi.folder)
-    words: list[str | Path] = [
-        other.witness,
-        mpi.folder / "witness.json",
-        mpi.bin / "halo",
-        "--grid",
-        "1x1x1",
-        "--cells",
-        "4",
-    ]
+    halo: list[str | Path] = [mpi.bin / "halo", "--grid", "1x1x1", "--cells", "4"]
+    words = [other.witness, mpi.folder / "witness.json", *halo]
     done = subprocess.run(words, capture_output=True, text=True, timeout=DEADLINE_S, env=ENVIRONMENT, check=False)
     assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
     assert done.stderr.startswith("railyard-witness: built for another MPI than the program: it has libmpi")

@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from support.benchmark_runs import BIN, Outcome, document, measured, mpirun, pairs_of, preload
+from support.benchmark_runs import BIN, document, measured, mpirun, pairs_of, preload
 
 AT_ONCE = ["--min-time-per-point", "0", "--warmup-time", "0"]
 QUICK = ["--sizes", "8,1KiB", "--repeats", "3", *AT_ONCE]
-
-
-def on_nodes(library: Path, ranks: int, per_node: int, *arguments: str) -> Outcome:
-    """Rank r on host n<r / per_node>."""
-    program = preload(library, BIN / "contention")
-    return mpirun("-n", str(ranks), *program, *arguments, env={"TEST_RANKS_PER_NODE": str(per_node)})
-
-
-def met(library: Path, folder: Path, ranks: int, per_node: int, *arguments: str) -> dict[str, Any]:
-    path = folder / "c.json"
-    outcome = on_nodes(library, ranks, per_node, *QUICK, *arguments, "--json", str(path))
-    assert (outcome.status, outcome.err) == (0, ""), outcome
-    return document(path)
 
 
 @pytest.mark.parametrize("ranks", [2, 4, 8])
@@ -36,32 +22,36 @@ def test_runs_on_one_host_by_ranks(ranks: int, tmp_path: Path) -> None:
     assert all(min(s["samples"]) > 0 for s in read["series"] if s["fom"] in foms)
 
 
-def test_ranks_of_a_node_meet_different_nodes(pretend_hosts: Path, tmp_path: Path) -> None:
-    """Nodes n0, n1 against n2, n3, two ranks each: rank 1 of n0 meets rank 1 of n3."""
-    read = met(pretend_hosts, tmp_path, 8, 2)
-    assert pairs_of(read, size_bytes=8, round=0) == [(0, 4), (1, 7), (2, 6), (3, 5)]
-
-
-def test_spread_0_keeps_a_node_with_one_partner(pretend_hosts: Path, tmp_path: Path) -> None:
-    read = met(pretend_hosts, tmp_path, 8, 2, "--spread", "0")
-    assert pairs_of(read, size_bytes=8) == [(0, 4), (1, 5), (2, 6), (3, 7)]
-
-
-def test_alternate_nodes_and_rounds(pretend_hosts: Path, tmp_path: Path) -> None:
-    read = met(pretend_hosts, tmp_path, 4, 1, "--groups", "alternate", "--rounds", "2")
-    assert pairs_of(read, size_bytes=8, round=0) == [(0, 1), (2, 3)]
-    assert pairs_of(read, size_bytes=8, round=1) == [(0, 3), (2, 1)]
-
-
-def test_an_odd_node_rests(pretend_hosts: Path, tmp_path: Path) -> None:
-    read = met(pretend_hosts, tmp_path, 6, 2)
-    assert read["parameters"]["resting_nodes"] == 1
-    assert pairs_of(read, size_bytes=8, round=0) == [(0, 2), (1, 3)]
-
-
-def test_fewer_pairs_than_ranks(pretend_hosts: Path, tmp_path: Path) -> None:
-    read = met(pretend_hosts, tmp_path, 4, 2, "--pairs", "1")
-    assert pairs_of(read, size_bytes=8, round=0) == [(0, 2)]
+@pytest.mark.parametrize(
+    ("ranks", "per_node", "options", "met", "resting"),
+    [
+        # nodes n0, n1 against n2, n3: rank 1 of n0 meets rank 1 of n3
+        (8, 2, "", {0: [(0, 4), (1, 7), (2, 6), (3, 5)]}, 0),
+        # a node keeps one partner
+        (8, 2, "--spread 0", {0: [(0, 4), (1, 5), (2, 6), (3, 7)]}, 0),
+        (4, 1, "--groups alternate --rounds 2", {0: [(0, 1), (2, 3)], 1: [(0, 3), (2, 1)]}, 0),
+        (6, 2, "", {0: [(0, 2), (1, 3)]}, 1),
+        (4, 2, "--pairs 1", {0: [(0, 2)]}, 0),
+    ],
+)
+def test_who_meets_whom_in_each_round(
+    *,
+    pretend_hosts: Path,
+    tmp_path: Path,
+    ranks: int,
+    per_node: int,
+    options: str,
+    met: dict[int, list[tuple[int, int]]],
+    resting: int,
+) -> None:
+    """Rank r is on host n<r / per_node>; an odd node rests."""
+    program = preload(pretend_hosts, BIN / "contention")
+    words = [*QUICK, *options.split(), "--json", str(tmp_path / "c.json")]
+    outcome = mpirun("-n", str(ranks), *program, *words, env={"TEST_RANKS_PER_NODE": str(per_node)})
+    assert (outcome.status, outcome.err) == (0, "")
+    read = document(tmp_path / "c.json")
+    assert {number: pairs_of(read, size_bytes=8, round=number) for number in met} == met
+    assert read["parameters"]["resting_nodes"] == resting
 
 
 def test_the_load_is_kept_up_until_all_pairs_have_finished(tmp_path: Path) -> None:

@@ -60,6 +60,13 @@ def document(tmp_path: Path) -> dict[str, Any]:
     return read
 
 
+def links(tmp_path: Path) -> list[dict[str, Any]]:
+    """What the only leader counted of each link."""
+    (leader,) = document(tmp_path)["leaders"]
+    found: list[dict[str, Any]] = leader["links"]
+    return found
+
+
 def assert_one_line(outcome: Outcome, *parts: str) -> None:
     assert outcome.status == 2, outcome
     assert len(outcome.error_lines) == 1, outcome.err
@@ -72,9 +79,11 @@ def assert_one_line(outcome: Outcome, *parts: str) -> None:
 
 
 def test_network_devices_of_every_node(counted: Counted, tmp_path: Path) -> None:
+    """The file among the devices of a node with bonds is no device."""
     for host in ("n0", "n1"):
         counter_trees.net_device(tmp_path / "tree" / host, "nic0", {"tx_bytes": 1000, "tx_packets": 10})
         counter_trees.net_device(tmp_path / "tree" / host, "lo", {"tx_bytes": 5})
+        counter_trees.bonding_masters(tmp_path / "tree" / host)
     file = f"{tmp_path}/tree/n1/sys/class/net/nic0/statistics"
     outcome = counted("linux-net", 4, f"echo 4000 > {file}/tx_bytes; echo 12 > {file}/tx_packets", per_node=2)
     assert (outcome.status, outcome.err) == (0, "")
@@ -87,20 +96,61 @@ def test_network_devices_of_every_node(counted: Counted, tmp_path: Path) -> None
     assert "# total sent_bytes: 3000 bytes" in outcome.out
 
 
+PORT = "sys/class/infiniband/{}/ports/1/counters"
+ETHERNET = "sys/class/net/nic0/statistics"
+TELEMETRY = "sys/class/cxi/cxi0/device/telemetry"
+
+
 @pytest.mark.parametrize(
-    ("group", "device", "name", "sent"),
-    [("infiniband", "mlx5_0", "mlx5_0/1", 1000), ("omni-path", "hfi1_0", "hfi1_0/1", 2000)],
+    ("group", "name", "files", "counts"),
+    [
+        # words of four bytes, flits of eight
+        ("infiniband", "mlx5_0/1", {f"{PORT.format('mlx5_0')}/port_xmit_data": (100, 350)}, {"sent_bytes": 1000}),
+        ("omni-path", "hfi1_0/1", {f"{PORT.format('hfi1_0')}/port_xmit_data": (100, 350)}, {"sent_bytes": 2000}),
+        # mlx5 alone has timeouts
+        (
+            *("infiniband", "mlx5_0/1"),
+            {f"{PORT.format('mlx5_0')}/symbol_error": (7, 9), f"{PORT.format('mlx5_0')}/link_downed": (0, 1)},
+            {"symbol_errors": 2, "link_downs": 1, "ACK_TIMEOUTS": None},
+        ),
+        # packets and pauses are added up over traffic classes; values carry their time
+        (
+            *("slingshot", "cxi0"),
+            {f"{TELEMETRY}/hni_pkts_sent_by_tc_{k}": ("0@1.1", "0@2.1" if k % 7 else "5@2.1") for k in range(8)},
+            {"sent_packets": 10, "received_packets": None},
+        ),
+        (
+            *("slingshot", "cxi0", {f"{TELEMETRY}/hni_sts_rx_ok_octets": ("7@1.5", "4096@1700000009.5")}),
+            {"received_bytes": 4089},
+        ),
+        # backwards is not a number, but a counter goes on from zero after its last value
+        ("linux-net", "nic0", {f"{ETHERNET}/tx_bytes": (1000, 5)}, {"TX_BYTES": None, "sent_bytes": None}),
+        (*("linux-net", "nic0", {f"{ETHERNET}/tx_bytes": (2**64 - 1000, 24)}), {"TX_BYTES": 1024, "sent_bytes": 1024}),
+        ("linux-net", "nic0", {f"{ETHERNET}/rx_bytes": (2**53, 2**53 + 1)}, {"RX_BYTES": 1}),
+    ],
 )
-def test_rdma_ports_count_words_of_four_bytes_and_omni_path_flits_of_eight(
-    *, counted: Counted, tmp_path: Path, group: str, device: str, name: str, sent: int
+def test_what_a_link_counts(
+    *,
+    counted: Counted,
+    tmp_path: Path,
+    group: str,
+    name: str,
+    files: dict[str, tuple[int | str, int | str]],
+    counts: dict[str, int | None],
 ) -> None:
+    """`files` have their values before and after."""
     root = tmp_path / "tree" / "n0"
+    counter_trees.net_device(root, "nic0", {})
     for each in ("mlx5_0", "hfi1_0"):
-        counter_trees.rdma_port(root, each, {"port_xmit_data": 100})
-    file = root / f"sys/class/infiniband/{device}/ports/1/counters/port_xmit_data"
-    assert counted(group, 1, f"echo 350 > {file}").status == 0
-    (link,) = document(tmp_path)["leaders"][0]["links"]
-    assert (link["link"], link["metrics"]["sent_bytes"]) == (name, sent)
+        counter_trees.rdma_port(root, each, {})
+    counter_trees.cxi_adapter(root, "cxi0", {})
+    for file, (before, _) in files.items():
+        counter_trees.write(root / file, before)
+    changes = "; ".join(f"echo {after} > {root / file}" for file, (_, after) in files.items())
+    assert counted(group, 1, changes).status == 0
+    (link,) = links(tmp_path)
+    found = link["counters"] | link["metrics"]
+    assert (link["link"], {each: found[each] for each in counts}) == (name, counts)
 
 
 def test_ports_that_are_down_ethernet_or_another_drivers_are_left_out(counted: Counted, tmp_path: Path) -> None:
@@ -112,25 +162,7 @@ def test_ports_that_are_down_ethernet_or_another_drivers_are_left_out(counted: C
     counter_trees.efa_port(root, "rdmap0s6", {})
     for group, names in {"infiniband": ["mlx5_0/1", "mlx5_0/2"], "roce": ["mlx5_2/1"], "efa": ["rdmap0s6/1"]}.items():
         assert counted(group, 1).status == 0
-        assert [link["link"] for link in document(tmp_path)["leaders"][0]["links"]] == names
-
-
-def test_error_counters_of_a_link_are_counted(counted: Counted, tmp_path: Path) -> None:
-    root = tmp_path / "tree" / "n0"
-    counter_trees.rdma_port(root, "mlx5_0", {"symbol_error": 7})
-    folder = root / "sys/class/infiniband/mlx5_0/ports/1/counters"
-    changes = f"echo 9 > {folder}/symbol_error; echo 1 > {folder}/link_downed"
-    assert counted("infiniband", 1, changes).status == 0
-    (link,) = document(tmp_path)["leaders"][0]["links"]
-    assert (link["metrics"]["symbol_errors"], link["metrics"]["link_downs"]) == (2, 1)
-    assert link["counters"]["ACK_TIMEOUTS"] is None, "mlx5 alone has it"
-
-
-def test_the_file_among_the_devices_of_a_node_with_bonds_is_no_device(counted: Counted, tmp_path: Path) -> None:
-    counter_trees.net_device(tmp_path / "tree/n0", "nic0", {})
-    counter_trees.bonding_masters(tmp_path / "tree/n0")
-    assert counted("linux-net", 1).status == 0
-    assert [link["link"] for link in document(tmp_path)["leaders"][0]["links"]] == ["nic0"]
+        assert [link["link"] for link in links(tmp_path)] == names
 
 
 @pytest.mark.parametrize(
@@ -144,66 +176,35 @@ def test_the_group_is_that_of_the_fabric(counted: Counted, tmp_path: Path, fabri
     elif fabric:
         counter_trees.rdma_port(root, fabric, {})
     assert counted("auto", 1).status == 0
-    assert [link["link"] for link in document(tmp_path)["leaders"][0]["links"]] == [name]
+    assert [link["link"] for link in links(tmp_path)] == [name]
 
 
-def test_slingshot_packets_and_pauses_are_added_up_over_traffic_classes(counted: Counted, tmp_path: Path) -> None:
-    root = tmp_path / "tree" / "n0"
-    counter_trees.cxi_adapter(root, "cxi0", {})
-    folder = root / "sys/class/cxi/cxi0/device/telemetry"
-    for traffic_class in range(8):
-        counter_trees.write(folder / f"hni_pkts_sent_by_tc_{traffic_class}", "0@1700000000.1")
-    change = f"for c in 0 7; do echo 5@1700000001.1 > {folder}/hni_pkts_sent_by_tc_$c; done"
-    assert counted("slingshot", 1, change).status == 0
-    (link,) = document(tmp_path)["leaders"][0]["links"]
-    assert link["metrics"]["sent_packets"] == 10 and link["metrics"]["received_packets"] is None
-
-
-def test_slingshot_values_carry_their_time(counted: Counted, tmp_path: Path) -> None:
-    root = tmp_path / "tree" / "n0"
-    counter_trees.cxi_adapter(root, "cxi0", {"hni_sts_rx_ok_octets": 7})
-    file = root / "sys/class/cxi/cxi0/device/telemetry/hni_sts_rx_ok_octets"
-    assert counted("slingshot", 1, f"echo 4096@1700000009.5 > {file}").status == 0
-    (link,) = document(tmp_path)["leaders"][0]["links"]
-    assert (link["link"], link["metrics"]["received_bytes"]) == ("cxi0", 4089)
-
-
-def test_routers_of_a_torus_have_one_leader_and_name_the_other_end(counted: Counted, tmp_path: Path) -> None:
+def test_routers_of_a_torus_have_one_leader_and_name_the_other_end(
+    program: Path, pretend_hosts: Path, tmp_path: Path
+) -> None:
+    """Only rank 0 has the variables: Open MPI's mpirun passes none on to other nodes."""
     coordinates = tmp_path / "coordinates"
     coordinates.write_text("torus 4 1 1\nn0 0 0 0\nn1 0 0 0\nn2 3 0 0\n")
     for router in ("r0-0-0", "r3-0-0"):
         for port in ("x+", "x-", "h0"):
             for name in ("rx_bytes", "rx_packets", "tx_bytes", "tx_packets", "tx_dropped"):
                 counter_trees.write(tmp_path / "tree" / router / f"class/net/{port}/statistics" / name, len(port))
-    file = tmp_path / "tree/r3-0-0/class/net/x+/statistics/rx_bytes"
-    where = {"RAILYARD_COUNTERS_COORDINATES": str(coordinates), "RAILYARD_COUNTERS_ROOT": f"{tmp_path}/tree"}
-    outcome = counted("torus-links", 3, f"echo 1502 > {file}", **where)
+    variables = {
+        "RAILYARD_COUNTERS_GROUP": "torus-links",
+        "RAILYARD_COUNTERS_ROOT": f"{tmp_path}/tree",
+        "RAILYARD_COUNTERS_COORDINATES": str(coordinates),
+        "RAILYARD_COUNTERS_JSON": f"{tmp_path}/counted.json",
+    }
+    words = f"{program} 'echo 1502 > {tmp_path}/tree/r3-0-0/class/net/x+/statistics/rx_bytes'"
+    unset = " ".join(f"-u {name}" for name in variables)
+    script = f'[ "$OMPI_COMM_WORLD_RANK" = 0 ] && exec {words}; exec env {unset} {words}'
+    outcome = mpirun("-n", "3", "env", f"LD_PRELOAD={pretend_hosts}", "sh", "-c", script, env=variables)
     assert (outcome.status, outcome.err) == (0, "")
     read = document(tmp_path)
     assert [leader["leader"] for leader in read["leaders"]] == ["(0,0,0)", "(3,0,0)"]
-    links = {link["link"]: link for link in read["leaders"][1]["links"]}
-    assert links["X+"]["remote"] == "(0,0,0)" and links["X-"]["remote"] == "(2,0,0)"
-    assert links["H0"]["remote"] == "(3,0,0)"
-    assert [link["counters"]["RX_BYTES"] for link in links.values()] == [0, 1500, 0]
-
-
-def test_a_counter_that_goes_backwards_is_not_a_number(counted: Counted, tmp_path: Path) -> None:
-    root = tmp_path / "tree" / "n0"
-    counter_trees.net_device(root, "nic0", {"tx_bytes": 1000})
-    outcome = counted("linux-net", 1, f"echo 5 > {root}/sys/class/net/nic0/statistics/tx_bytes")
-    assert outcome.status == 0
-    (link,) = document(tmp_path)["leaders"][0]["links"]
-    assert link["counters"]["TX_BYTES"] is None and link["metrics"]["sent_bytes"] is None
-
-
-def test_a_counter_goes_on_from_zero_after_its_last_value(counted: Counted, tmp_path: Path) -> None:
-    root = tmp_path / "tree" / "n0"
-    counter_trees.net_device(root, "nic0", {"tx_bytes": 2**64 - 1000, "rx_bytes": 2**53})
-    folder = f"{root}/sys/class/net/nic0/statistics"
-    changes = f"echo 24 > {folder}/tx_bytes; echo {2**53 + 1} > {folder}/rx_bytes"
-    assert counted("linux-net", 1, changes).status == 0
-    (link,) = document(tmp_path)["leaders"][0]["links"]
-    assert (link["counters"]["TX_BYTES"], link["counters"]["RX_BYTES"]) == (1024, 1)
+    found = {link["link"]: link for link in read["leaders"][1]["links"]}
+    assert {name: link["remote"] for name, link in found.items()} == {"X+": "(0,0,0)", "X-": "(2,0,0)", "H0": "(3,0,0)"}
+    assert [link["counters"]["RX_BYTES"] for link in found.values()] == [0, 1500, 0]
 
 
 def test_a_total_is_the_formula_of_sums(counted: Counted, tmp_path: Path) -> None:
@@ -218,27 +219,6 @@ def test_a_total_is_the_formula_of_sums(counted: Counted, tmp_path: Path) -> Non
     outcome = counted("linux-net", 2, "; ".join(done))
     assert outcome.status == 0
     assert "# total sent_mean: 200 bytes" in outcome.out and "# total received_mean: - bytes" in outcome.out
-
-
-def test_only_rank_0_needs_the_variables(program: Path, pretend_hosts: Path, tmp_path: Path) -> None:
-    """Open MPI's mpirun passes none on to other nodes."""
-    coordinates = tmp_path / "coordinates"
-    coordinates.write_text("torus 4 1 1\nn0 0 0 0\nn1 1 0 0\n")
-    for router in ("r0-0-0", "r1-0-0"):
-        for name in ("rx_bytes", "rx_packets", "tx_bytes", "tx_packets", "tx_dropped"):
-            counter_trees.write(tmp_path / "tree" / router / "class/net/x+/statistics" / name, 1)
-    variables = {
-        "RAILYARD_COUNTERS_GROUP": "torus-links",
-        "RAILYARD_COUNTERS_ROOT": f"{tmp_path}/tree",
-        "RAILYARD_COUNTERS_COORDINATES": str(coordinates),
-        "RAILYARD_COUNTERS_JSON": f"{tmp_path}/counted.json",
-    }
-    unset = " ".join(f"-u {name}" for name in variables)
-    script = f'[ "$OMPI_COMM_WORLD_RANK" = 0 ] && exec {program}; exec env {unset} {program}'
-    preloaded = variables | {"LD_PRELOAD": str(pretend_hosts)}
-    outcome = mpirun("-n", "2", "env", *(f"{n}={v}" for n, v in preloaded.items()), "sh", "-c", script)
-    assert (outcome.status, outcome.err) == (0, "")
-    assert [leader["leader"] for leader in document(tmp_path)["leaders"]] == ["(0,0,0)", "(1,0,0)"]
 
 
 # ---- Gemini ----
@@ -335,15 +315,6 @@ def test_broken_groups_are_one_line(counted: Counted, tmp_path: Path, text: str,
     assert_one_line(counted(str(path)), f"counter group {path}", *parts)
 
 
-def test_an_unknown_group_says_where_it_was_looked_for(counted: Counted) -> None:
-    assert_one_line(counted("myrinet"), "counters/groups/myrinet.txt", "cannot be read")
-
-
-def test_a_machine_without_such_devices(counted: Counted, tmp_path: Path) -> None:
-    counter_trees.net_device(tmp_path / "tree/n0", "nic0", {})
-    assert_one_line(counted("infiniband", 1), "counters of n0", "sys/class/infiniband")
-
-
 @pytest.mark.parametrize("text", ["", "no number", "-3"])
 def test_a_counter_that_is_no_number(counted: Counted, tmp_path: Path, text: str) -> None:
     counter_trees.net_device(tmp_path / "tree/n0", "nic0", {})
@@ -359,12 +330,6 @@ def test_a_counter_that_one_node_may_not_read(counted: Counted, tmp_path: Path) 
     file.unlink()
     file.mkdir()
     assert_one_line(counted("linux-net", 2), "tree/n1/", "tx_bytes: cannot be read")
-
-
-def test_output_that_cannot_be_written(counted: Counted, tmp_path: Path) -> None:
-    counter_trees.net_device(tmp_path / "tree/n0", "nic0", {})
-    outcome = counted("linux-net", 1, RAILYARD_COUNTERS_OUTPUT="/no/such/folder/x")
-    assert_one_line(outcome, "/no/such/folder/x", "cannot be written")
 
 
 # ---- sanitizers ----
@@ -394,7 +359,9 @@ def test_the_library_under_sanitizers(sanitized_program: Path, pretend_hosts: Pa
         return mpirun("-n", str(ranks), *preload(pretend_hosts, sanitized_program), then, env=variables)
 
     assert (run("linux-net").status, run("auto").status) == (0, 2 if ranks > 1 else 0)
-    assert_one_line(run("myrinet"), "myrinet.txt")
-    assert_one_line(run("infiniband"), f"counters of n{ranks - 1}")
-    assert_one_line(run("linux-net", RAILYARD_COUNTERS_OUTPUT="/no/such/folder/x"), "cannot be written")
+    assert_one_line(run("myrinet"), "counters/groups/myrinet.txt", "cannot be read")
+    assert_one_line(run("infiniband"), f"counters of n{ranks - 1}", "sys/class/infiniband")
+    assert_one_line(
+        run("linux-net", RAILYARD_COUNTERS_OUTPUT="/no/such/folder/x"), "/no/such/folder/x", "cannot be written"
+    )
     assert_one_line(run("linux-net", f"echo none > {broken}"), "not a number")

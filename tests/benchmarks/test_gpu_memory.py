@@ -16,18 +16,15 @@ from support.benchmark_runs import BIN, ENVIRONMENT, MPIRUN, assert_data_wrong, 
 
 from railyard.base.checkout import CHECKOUT
 
-ONCE = ["--repeats", "1", "--warmups", "0", "--warmup-time", "0", "--min-time-per-point", "0"]
+ONCE = "--repeats 1 --warmups 0 --warmup-time 0 --min-time-per-point 0"
 PROGRAMS = {
-    "pt2pt": ["--units", "ranks", "--sizes", "8,64KiB", "--tests", "latency,bandwidth,bibandwidth", *ONCE],
-    "contention": ["--groups", "ranks", "--sizes", "8", "--tests", "latency", *ONCE],
-    "rowcol": [
-        *["--sizes", "8,1KiB", "--start", "barrier", "--collectives", "alltoall,allreduce,bcast,alltoallv"],
-        *ONCE,
-    ],
-    "halo": [
-        *["--cells", "6x5x4", "--stencil", "full", "--variants", "manual,persistent,datatypes,neighbours,copy"],
-        *ONCE,
-    ],
+    program: f"{options} {ONCE}".split()
+    for program, options in {
+        "pt2pt": "--units ranks --sizes 8,64KiB --tests latency,bandwidth,bibandwidth",
+        "contention": "--groups ranks --sizes 8 --tests latency",
+        "rowcol": "--sizes 8,1KiB --start barrier --collectives alltoall,allreduce,bcast,alltoallv",
+        "halo": "--cells 6x5x4 --stencil full --variants manual,persistent,datatypes,neighbours,copy",
+    }.items()
 }
 
 

@@ -54,52 +54,42 @@ def test_dimensions_of_one_and_two_meet_the_right_faces(grid: str, tmp_path: Pat
     assert measured("halo", 2, *arguments, folder=tmp_path)["verified"] is True
 
 
-def test_times_are_parts_of_the_iteration(tmp_path: Path) -> None:
+def test_times_are_parts_of_the_iteration_and_bandwidth_is_the_exchanged_volume_over_it(tmp_path: Path) -> None:
     read = measured("halo", 1, "--cells", "64", "--repeats", "5", folder=tmp_path)
     of = samples_of(read)
-    for i in range(5):
-        parts = of["pack_us"][i] + of["unpack_us"][i] + of["exchange_us"][i]
-        assert parts == pytest.approx(of["iteration_us"][i], rel=1e-6)
+    for i, whole in enumerate(of["iteration_us"]):
+        assert of["pack_us"][i] + of["unpack_us"][i] + of["exchange_us"][i] == pytest.approx(whole, rel=1e-6)
         assert of["wait_us"][i] <= of["exchange_us"][i]
-
-
-def test_bandwidth_is_the_exchanged_volume_over_the_iteration(tmp_path: Path) -> None:
-    read = measured("halo", 2, *QUICK, folder=tmp_path)
-    samples = samples_of(read)
-    volume = read["parameters"]["exchanged_bytes"]
-    expected = [volume / (us * 1e3) for us in samples["iteration_us"]]
-    assert samples["bandwidth_gbyte_s"] == pytest.approx(expected, rel=1e-9)
+        volume = read["parameters"]["exchanged_bytes"]
+        assert of["bandwidth_gbyte_s"][i] == pytest.approx(volume / (whole * 1e3), rel=1e-9)
 
 
 @pytest.mark.parametrize(
-    ("ranks", "grid", "cells", "face_bytes"),
+    ("ranks", "grid", "cells", "values", "face_bytes"),
     [
-        (1, "1x1", "5x3", [24, 40]),
-        (2, "2x1", "6", [48, 48]),
-        (4, "2x2", "7x2", [16, 56]),
-        (6, "3x2", "4x5", [40, 32]),
-        (1, "1x1x1", "2x3x4", [96, 64, 48]),
-        (4, "1x2x2", "3x5x1", [40, 24, 120]),
-        (8, "2x2x2", "4", [128, 128, 128]),
-        (3, "3x1x1", "1", [8, 8, 8]),
+        (1, "1x1", "5x3", 1, [24, 40]),
+        (2, "2x1", "6", 1, [48, 48]),
+        (4, "2x2", "7x2", 1, [16, 56]),
+        (6, "3x2", "4x5", 1, [40, 32]),
+        (1, "1x1x1", "2x3x4", 1, [96, 64, 48]),
+        (4, "1x2x2", "3x5x1", 1, [40, 24, 120]),
+        (8, "2x2x2", "4", 1, [128, 128, 128]),
+        (3, "3x1x1", "1", 1, [8, 8, 8]),
+        (2, "2x1x1", "3x4x5", 56, [8 * 56 * 20, 8 * 56 * 15, 8 * 56 * 12]),
     ],
 )
-def test_exchanges_exactly(*, ranks: int, grid: str, cells: str, face_bytes: list[int], tmp_path: Path) -> None:
-    arguments = ["--grid", grid, "--cells", cells, "--repeats", "1"]
-    parameters = measured("halo", ranks, *arguments, folder=tmp_path)["parameters"]
+def test_exchanges_exactly(
+    *, ranks: int, grid: str, cells: str, values: int, face_bytes: list[int], tmp_path: Path
+) -> None:
+    """Values of a cell are ghost layers times variables, in every variant; S3D's faces have four layers of 14."""
+    arguments = ["--grid", grid, "--cells", cells, "--values", str(values), "--repeats", "1"]
+    parameters = measured("halo", ranks, *arguments, *VARIANTS, folder=tmp_path)["parameters"]
+    assert parameters["values"] == values
     assert parameters["grid"] == [int(length) for length in grid.split("x")]
     assert parameters["face_bytes"] == face_bytes
     assert parameters["exchanged_bytes"] == 4 * sum(face_bytes)
     own = [size for size, count in zip(face_bytes, parameters["grid"], strict=True) if count == 1]
     assert parameters["own_bytes"] == 4 * sum(own)
-
-
-def test_values_of_a_cell_are_ghost_layers_times_variables_in_every_variant(tmp_path: Path) -> None:
-    """S3D's faces: four layers of 14 variables."""
-    options = ["--grid", "2x1x1", "--cells", "3x4x5", "--values", "56", "--repeats", "1"]
-    read = measured("halo", 2, *options, *VARIANTS, folder=tmp_path)
-    assert read["parameters"]["face_bytes"] == [8 * 56 * 20, 8 * 56 * 15, 8 * 56 * 12]
-    assert read["parameters"]["values"] == 56
 
 
 @pytest.mark.parametrize("cells", ["300x200", "70x50x40", "64x1x64"])

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.benchmark_runs import PretendedTorus, assert_refused, block, measured
+from support.benchmark_runs import Pretend, assert_refused, block, measured
 
 AT_ONCE = ["--min-time-per-point", "0", "--warmup-time", "0"]
 QUICK = ["--sizes", "0,1KiB,64KiB", "--repeats", "3", *AT_ONCE]
 TWICE = ["--repeats", "2", *AT_ONCE]
-Pretend = Callable[[str], PretendedTorus]
 
 
 @pytest.mark.parametrize("ranks", [2, 4, 8])
@@ -59,49 +57,38 @@ def test_wraps_and_reaches_the_samples_of_other_leaders(pretend: Pretend) -> Non
     assert "not measured: latency_us, test latency, dimension X, hops 2" in printed
 
 
-def test_takes_the_first_rank_of_a_node_and_router(pretend: Pretend) -> None:
-    torus = pretend(block(2, 1, 1, nodes_per_router=2))
-    read = torus.measured("hops", 8, "--sizes", "8", "--tests", "bandwidth", *TWICE, per_node=2)
-    assert pairs(read) == [("X", 1, "n0", "n2"), ("Y", 1, "n0", "n1")]
+LONG = "torus 24 1 1\n" + "".join(f"n{i} {i} 0 0\n" for i in range(13))
+FOUR = "torus 1 1 2 3\n" + "".join(f"n{i} 0 0 {z} {w}\n" for i, (z, w) in enumerate([(0, 0), (0, 1), (1, 0), (1, 2)]))
 
 
-def test_nodes_of_one_router_are_one_hop_apart_along_y(pretend: Pretend) -> None:
-    """As Peña et al. count (section 4.1): one hop stays inside the router, two are the next router."""
-    torus = pretend(block(1, 2, 1, nodes_per_router=2))
-    read = torus.measured("hops", 4, "--sizes", "8", "--tests", "latency", "--dimensions", "Y", *TWICE)
-    assert pairs(read) == [("Y", 1, "n0", "n1"), ("Y", 2, "n0", "n2")]
-    assert read["parameters"]["nodes_per_router"] == 2
-
-
-def test_several_pairs_of_a_point_stand_apart(pretend: Pretend) -> None:
-    """The first pair and others at equal steps; at half the extent each pair once, not once a direction."""
-    torus = pretend(block(4, 1, 2))
-    arguments = ["--sizes", "8", "--tests", "latency", "--dimensions", "X", *TWICE]
-    read = torus.measured("hops", 8, "--pairs-per-point", "2", *arguments)
-    assert pairs(read) == [("X", 1, "n0", "n2"), ("X", 1, "n4", "n6"), ("X", 2, "n0", "n4"), ("X", 2, "n2", "n6")]
-    every = torus.measured("hops", 8, "--pairs-per-point", "9", "--hops", "2", *arguments)
-    assert pairs(every) == [("X", 2, f"n{i}", f"n{i + 4}") for i in range(4)]
-    assert read["parameters"]["pairs_per_point"] == 2
-
-
-def test_twelve_hops_of_a_ring_of_24(pretend: Pretend) -> None:
-    """The range of Peña et al., Figure 3: Blue Waters has 24 routers along Y and Z."""
-    text = "torus 24 1 1\n" + "".join(f"n{i} {i} 0 0\n" for i in range(13))
-    read = pretend(text).measured("hops", 13, "--tests", "latency", "--sizes", "8", "--dimensions", "X", *TWICE)
-    assert [(s["labels"]["hops"], s["labels"]["to"]) for s in read["series"]] == [
-        (hops, f"n{hops}") for hops in range(1, 13)
-    ]
-
-
-def test_the_fourth_dimension_counts_with_the_third(pretend: Pretend) -> None:
-    """Of Z and W with extents of 2 and 3 the programs see one ring of six: (z, w) is 3 z + w."""
-    nodes = [(0, 0), (0, 1), (1, 0), (1, 2)]
-    text = "torus 1 1 2 3\n" + "".join(f"n{i} 0 0 {z} {w}\n" for i, (z, w) in enumerate(nodes))
-    read = pretend(text).measured(
-        "hops", 4, "--tests", "latency", "--sizes", "8", "--dimensions", "Z", "--hops", "3", *TWICE
-    )
-    (series,) = read["series"]
-    assert {series["labels"]["from"], series["labels"]["to"]} == {"n0", "n2"}
+@pytest.mark.parametrize(
+    ("text", "ranks", "per_node", "options", "expected"),
+    [
+        # the first rank of a node, the first node of a router
+        (block(2, 1, 1, nodes_per_router=2), 8, 2, "", [("X", 1, "n0", "n2"), ("Y", 1, "n0", "n1")]),
+        # as Peña et al. count (section 4.1): one hop stays inside the router, two are the next router
+        (block(1, 2, 1, nodes_per_router=2), 4, 1, "--dimensions Y", [("Y", 1, "n0", "n1"), ("Y", 2, "n0", "n2")]),
+        # several pairs of a point: the first and others at equal steps
+        (
+            *(block(4, 1, 2), 8, 1, "--dimensions X --pairs-per-point 2"),
+            [("X", 1, "n0", "n2"), ("X", 1, "n4", "n6"), ("X", 2, "n0", "n4"), ("X", 2, "n2", "n6")],
+        ),
+        # at half the extent each pair once, not once a direction
+        (
+            *(block(4, 1, 2), 8, 1, "--dimensions X --pairs-per-point 9 --hops 2"),
+            [("X", 2, f"n{i}", f"n{i + 4}") for i in range(4)],
+        ),
+        # the range of Peña et al., Figure 3: Blue Waters has 24 routers along Y and Z
+        (LONG, 13, 1, "--dimensions X", [("X", hops, "n0", f"n{hops}") for hops in range(1, 13)]),
+        # of Z and W with extents of 2 and 3 the programs see one ring of six: (z, w) is 3 z + w
+        (FOUR, 4, 1, "--dimensions Z --hops 3", [("Z", 3, "n0", "n2")]),
+    ],
+)
+def test_which_pair_stands_for_which_hops(
+    *, pretend: Pretend, text: str, ranks: int, per_node: int, options: str, expected: list[tuple[Any, ...]]
+) -> None:
+    words = ["--tests", "latency", "--sizes", "8", *TWICE, *options.split()]
+    assert pairs(pretend(text).measured("hops", ranks, *words, per_node=per_node)) == expected
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,8 @@ from railyard.records.folded import health, ranks
 WITNESS = BIN / "railyard-witness"
 HALO = ["--cells", "4x4x4", "--repeats", "1", "--warmups", "0"]
 
+Launched = Callable[..., dict[str, Any]]
+
 
 def nics(path: Path) -> dict[str, Any]:
     read: dict[str, Any] = json.loads(path.read_text())
@@ -51,6 +53,25 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     subprocess.run([MPICC, "-o", source.with_suffix(""), source], check=True)
     return source.with_suffix("")
+
+
+@pytest.fixture
+def launched(program: Path, pretend_hosts: Path, tmp_path: Path) -> Launched:
+    """Run the program, whose rank 0 runs a command, on the hosts of tree/n<rank / per_node>; what was counted."""
+
+    def run(command: str, ranks: int, per_node: int = 1) -> dict[str, Any]:
+        env = {
+            "RAILYARD_NICS": f"{tmp_path}/launch.nics",
+            "RAILYARD_SYSFS": f"{tmp_path}/tree/%h",
+            "TEST_RANKS_PER_NODE": str(per_node),
+            "LD_PRELOAD": str(pretend_hosts),
+        }
+        words = ["env", *(f"{name}={value}" for name, value in env.items())]
+        outcome = mpirun("-n", str(ranks), *words, WITNESS, tmp_path / "witness", program, command)
+        assert (outcome.status, outcome.err) == (0, "") and (tmp_path / "witness").exists()
+        return nics(tmp_path / "launch.nics")
+
+    return run
 
 
 def infiniband(root: Path) -> tuple[str, int]:
@@ -85,73 +106,18 @@ def efa(root: Path) -> tuple[str, int]:
     ],
 )
 def test_the_bytes_of_each_nic_of_a_foreign_program(
-    *, program: Path, pretend_hosts: Path, tmp_path: Path, node: Callable[[Path], tuple[str, int]], group: str, nic: str
+    *, launched: Launched, tmp_path: Path, node: Callable[[Path], tuple[str, int]], group: str, nic: str
 ) -> None:
     """Two nodes of two ranks, each with a management network; the second node's NIC sends."""
     for host in ("n0", "n1"):
         file, unit = node(tmp_path / "tree" / host)
         counter_trees.net_device(tmp_path / "tree" / host, "eth0", {})
     stamp = "@1700000009.5" if group == "slingshot" else ""
-    env = {
-        "RAILYARD_NICS": f"{tmp_path}/launch.nics",
-        "RAILYARD_SYSFS": f"{tmp_path}/tree/%h",
-        "TEST_RANKS_PER_NODE": "2",
-        "LD_PRELOAD": str(pretend_hosts),
-    }
-    words = ["env", *(f"{name}={value}" for name, value in env.items())]
-    command = f"echo 1007{stamp} > {tmp_path}/tree/n1/{file}"
-    outcome = mpirun("-n", "4", *words, WITNESS, tmp_path / "witness", program, command)
-    assert (outcome.status, outcome.err) == (0, "")
-    read = nics(tmp_path / "launch.nics")
+    read = launched(f"echo 1007{stamp} > {tmp_path}/tree/n1/{file}", 4, per_node=2)
     rows = {(row["node"], row["nic"]): (row["group"], row["tx_bytes"]) for row in read["nics"]}
     ethernet = {(host, "eth0"): ("linux-net", 0) for host in ("n0", "n1")}
     assert rows == {("n0", nic): (group, 0), ("n1", nic): (group, 1000 * unit), **ethernet}
-    assert read["reason"] is None and (tmp_path / "witness").exists()
-
-
-def test_faults_and_states_that_change_are_named_and_what_no_driver_has_is_not_zero(
-    program: Path, tmp_path: Path
-) -> None:
-    """A link goes down and trains at half its rate; a counter is full, another set back; memory and TCP have errors."""
-    tree, port = tmp_path / "tree", "sys/class/infiniband/mlx5_0/ports/1"
-    counter_trees.rdma_port(tree, "mlx5_0", {"port_xmit_data": 7})
-    before = {
-        f"{port}/counters/link_downed": "1",
-        f"{port}/counters/symbol_error": "65535",
-        f"{port}/counters/port_rcv_errors": "9",
-        f"{port}/rate": "400 Gb/sec (4X NDR)",
-        "sys/class/infiniband/mlx5_0/device/aer_dev_correctable": "RxErr 2\nTOTAL_ERR_COR 2",
-        "sys/devices/system/edac/mc/mc0/ce_count": "0",
-        "sys/devices/system/edac/mc/mc1/ce_count": "4",
-        "proc/net/snmp": "Ip: Forwarding\nIp: 1\nTcp: InSegs RetransSegs\nTcp: 70 5",
-    }
-    after = {
-        f"{port}/counters/link_downed": "2",
-        f"{port}/counters/port_rcv_errors": "0",
-        f"{port}/rate": "200 Gb/sec (2X NDR)",
-        "sys/class/infiniband/mlx5_0/device/aer_dev_correctable": "RxErr 5\nTOTAL_ERR_COR 5",
-        "sys/devices/system/edac/mc/mc1/ce_count": "6",
-        "proc/net/snmp": "Ip: Forwarding\nIp: 1\nTcp: InSegs RetransSegs\nTcp: 90 8",
-    }
-    for path, text in before.items():
-        counter_trees.write(tree / path, text)
-    command = "; ".join(f"printf '{text}\\n' > {tree / path}" for path, text in after.items())
-    env = {"RAILYARD_NICS": f"{tmp_path}/launch.nics", "RAILYARD_SYSFS": str(tree)}
-    outcome = mpirun("-n", "2", WITNESS, tmp_path / "witness", program, command, env=env)
-    assert (outcome.status, outcome.err) == (0, "")
-    found = nics(tmp_path / "launch.nics")["health"]
-    assert {(row["nic"], row["event"], row["kind"], row["before"], row["after"]) for row in found["events"]} == {
-        ("mlx5_0:1", "LINK_DOWNS", "count", 1, 2),
-        ("mlx5_0:1", "RCV_ERRORS", "reset", 9, 0),
-        ("mlx5_0:1", "RATE", "state", 400, 200),
-        ("mlx5_0:1", "PCIE_CORRECTED", "count", 2, 5),
-        ("", "MEMORY_CORRECTED", "count", 4, 6),
-        ("", "TCP_RETRANSMITTED", "count", 5, 8),
-    }
-    reasons = found["not_read"]["infiniband"]
-    assert (reasons["SYMBOL_ERRORS"], reasons["ACK_TIMEOUTS"]) == ("the counter is full", "no such file")
-    assert reasons["FEC"] == "mlxlink and perfquery alone show FEC and its corrected blocks"
-    assert found["not_read"]["node"]["HOT_CORES"] == "no such file"
+    assert read["reason"] is None
 
 
 #: A node of each stack: source of the files' form, its NIC, files before and after, and what these are: event, kind,
@@ -184,12 +150,14 @@ STACKS: dict[str, tuple[str, dict[str, tuple[str, str]], set[tuple[str, str, int
             "sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_wait": ("5", "900"),
             "sys/class/infiniband/mlx5_0/ports/1/hw_counters/local_ack_timeout_err": ("4294967290", "6"),
             "sys/class/infiniband/mlx5_0/ports/1/rate": ("400 Gb/sec (4X NDR)", "100 Gb/sec (1X NDR)"),
+            "sys/class/infiniband/mlx5_0/device/aer_dev_correctable": ("TOTAL_ERR_COR 2", "TOTAL_ERR_COR 5"),
         },
         {
             ("LINK_DOWNS", "count", 1, 2),
             ("XMIT_WAIT", "congestion", 5, 900),
             ("ACK_TIMEOUTS", "wrap", 4294967290, 6),
             ("RATE", "state", 400, 100),
+            ("PCIE_CORRECTED", "count", 2, 5),
         },
     ),
     # NVIDIA, "Understanding mlx5 Linux counters and status parameters": out_of_sequence, np_cnp_sent
@@ -235,9 +203,18 @@ STACKS: dict[str, tuple[str, dict[str, tuple[str, str]], set[tuple[str, str, int
         {
             "sys/devices/system/edac/mc/mc1/ce_count": ("4", "6"),
             "sys/devices/system/cpu/cpu3/thermal_throttle/core_throttle_count": ("0", "1"),
+            "proc/net/snmp": (
+                "Ip: A\nIp: 1\nTcp: A RetransSegs\nTcp: 70 5",
+                "Ip: A\nIp: 1\nTcp: A RetransSegs\nTcp: 9 8",
+            ),
             "proc/net/netstat": ("TcpExt: A TCPTimeouts\nTcpExt: 9 5", "TcpExt: A TCPTimeouts\nTcpExt: 9 8"),
         },
-        {("MEMORY_CORRECTED", "count", 4, 6), ("HOT_CORES", "count", 0, 1), ("TCP_TIMEOUTS", "count", 5, 8)},
+        {
+            ("MEMORY_CORRECTED", "count", 4, 6),
+            ("HOT_CORES", "count", 0, 1),
+            ("TCP_RETRANSMITTED", "count", 5, 8),
+            ("TCP_TIMEOUTS", "count", 5, 8),
+        },
     ),
 }
 
@@ -256,25 +233,15 @@ def trees(root: Path) -> None:
             counter_trees.write(root / f"n{host}" / path, before)
 
 
-def changed(*, program: Path, pretend_hosts: Path, folder: Path, script: str) -> dict[str, Any]:
+def changed(launched: Launched, folder: Path, script: str) -> dict[str, Any]:
     """The health of a launch on a node of each stack, whose files a Python script changes meanwhile."""
     (folder / "change.py").write_text(script)
-    env = {
-        "RAILYARD_NICS": f"{folder}/launch.nics",
-        "RAILYARD_SYSFS": f"{folder}/tree/%h",
-        "TEST_RANKS_PER_NODE": "1",
-        "LD_PRELOAD": str(pretend_hosts),
-    }
-    words = ["env", *(f"{name}={value}" for name, value in env.items())]
-    command = f"env -u LD_PRELOAD {sys.executable} {folder}/change.py"
-    outcome = mpirun("-n", str(len(STACKS)), *words, WITNESS, folder / "witness", program, command)
-    assert (outcome.status, outcome.err) == (0, "")
-    read = nics(folder / "launch.nics")["health"]
+    read = launched(f"env -u LD_PRELOAD {sys.executable} {folder}/change.py", len(STACKS))["health"]
     return health.document(read["read"], read["not_read"], read["events"])
 
 
-def test_the_faults_of_each_stack_have_the_values_of_its_files(
-    *, program: Path, pretend_hosts: Path, tmp_path: Path
+def test_the_faults_of_each_stack_have_the_values_of_its_files_and_what_no_driver_has_is_not_zero(
+    launched: Launched, tmp_path: Path
 ) -> None:
     trees(tmp_path / "tree")
     new = {
@@ -282,17 +249,19 @@ def test_the_faults_of_each_stack_have_the_values_of_its_files(
         for host, (_, files, _) in enumerate(STACKS.values())
         for path, (_, after) in files.items()
     }
-    script = f"for path, text in {new!r}.items(): open(path, 'w').write(text)"
-    read = changed(program=program, pretend_hosts=pretend_hosts, folder=tmp_path, script=script)
+    read = changed(launched, tmp_path, f"for path, text in {new!r}.items(): open(path, 'w').write(text)")
     for host, (group, (nic, _, wanted)) in enumerate(STACKS.items()):
         events = [event for event in read["events"] if event["node"] == f"n{host}"]
         found = {(event["event"], event["kind"], event["before"], event["after"]) for event in events}
         assert (found, {event["nic"] for event in events}) == (wanted, {nic}), group
-    assert read["not_read"]["infiniband"]["SYMBOL_ERRORS"] == "the counter is full"
+    reasons = read["not_read"]["infiniband"]
+    assert (reasons["SYMBOL_ERRORS"], reasons["RCV_ERRORS"]) == ("the counter is full", "no such file")
+    assert reasons["FEC"] == "mlxlink and perfquery alone show FEC and its corrected blocks"
+    assert read["not_read"]["node"]["HOT_CORES"] == "no such file"
 
 
 def test_a_nic_that_vanishes_or_is_renamed_is_gone_and_one_that_was_set_back_wrapped_nowhere(
-    *, program: Path, pretend_hosts: Path, tmp_path: Path
+    launched: Launched, tmp_path: Path
 ) -> None:
     trees(tmp_path / "tree")
     port = "n1/sys/class/infiniband/mlx5_0/ports/1"
@@ -304,7 +273,7 @@ def test_a_nic_that_vanishes_or_is_renamed_is_gone_and_one_that_was_set_back_wra
         f"for name, value in (('counters/port_rcv_errors', 0), ('hw_counters/local_ack_timeout_err', 6)):\n"
         f"    open('{port}/' + name, 'w').write(str(value))\n"
     )
-    read = changed(program=program, pretend_hosts=pretend_hosts, folder=tmp_path, script=script)
+    read = changed(launched, tmp_path, script)
     found = sorted((event["node"], event["nic"], event["kind"]) for event in read["events"])
     assert found == [
         ("n0", "eth0", "gone"),
@@ -342,80 +311,64 @@ def halo(pretend_hosts: Path, ranks: int, folder: Path = BIN, **env: str) -> Out
     return mpirun("-n", str(ranks), "env", preloaded, "sh", "-c", script, env=env)
 
 
+@pytest.fixture
+def counted(sanitized: Path, pretend_hosts: Path, tmp_path: Path) -> Launched:
+    """Run a benchmark on the hosts of tree/n<rank>; what was counted."""
+
+    def run(ranks: int = 2, **more: str) -> dict[str, Any]:
+        env = {"RAILYARD_NICS": f"{tmp_path}/halo.nics", "RAILYARD_SYSFS": f"{tmp_path}/tree/%h", **more}
+        outcome = halo(pretend_hosts, ranks, sanitized, **env)
+        assert (outcome.status, outcome.err) == (0, "")
+        return nics(tmp_path / "halo.nics")
+
+    return run
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 3, 8])
 def test_a_benchmark_counts_where_rank_0_is_told_to(
-    sanitized: Path, pretend_hosts: Path, tmp_path: Path, ranks: int
+    *, counted: Launched, sanitized: Path, pretend_hosts: Path, tmp_path: Path, ranks: int
 ) -> None:
     for rank in range(ranks):
         counter_trees.rdma_port(tmp_path / f"tree/n{rank}", "mlx5_0", {})
-    path = tmp_path / "halo.nics"
-    env = {"RAILYARD_NICS": str(path), "RAILYARD_SYSFS": f"{tmp_path}/tree/%h"}
-    outcome = halo(pretend_hosts, ranks, sanitized, **env)
-    assert (outcome.status, outcome.err) == (0, "")
-    assert [row["node"] for row in nics(path)["nics"]] == [f"n{rank}" for rank in range(ranks)]
-    path.unlink()
-    assert halo(pretend_hosts, ranks, sanitized).status == 0 and not path.exists()
+    assert [row["node"] for row in counted(ranks)["nics"]] == [f"n{rank}" for rank in range(ranks)]
+    (tmp_path / "halo.nics").unlink()
+    assert halo(pretend_hosts, ranks, sanitized).status == 0 and not (tmp_path / "halo.nics").exists()
 
 
-def test_a_node_whose_counters_cannot_be_read_says_why(sanitized: Path, pretend_hosts: Path, tmp_path: Path) -> None:
+def test_a_node_whose_counters_cannot_be_read_says_why(counted: Launched, tmp_path: Path) -> None:
     """The other node's bytes are there; a folder in the file's place is refused to root, too."""
     for rank in range(2):
         counter_trees.rdma_port(tmp_path / f"tree/n{rank}", "mlx5_0", {})
     file = tmp_path / "tree/n1/sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data"
     file.unlink()
     file.mkdir()
-    path = tmp_path / "halo.nics"
-    env = {"RAILYARD_NICS": str(path), "RAILYARD_SYSFS": f"{tmp_path}/tree/%h"}
-    assert halo(pretend_hosts, 2, sanitized, **env).status == 0
-    read = nics(path)
+    read = counted()
     assert [row["node"] for row in read["nics"]] == ["n0"]
     assert "tree/n1/" in read["reason"] and "port_xmit_data: cannot be read" in read["reason"]
 
 
-def test_an_ethernet_device_without_statistics_is_named_with_what_it_lacks(
-    sanitized: Path, pretend_hosts: Path, tmp_path: Path
-) -> None:
-    counter_trees.write(tmp_path / "tree/sys/class/net/eth0/operstate", "up")
-    path = tmp_path / "halo.nics"
-    env = {"RAILYARD_NICS": str(path), "RAILYARD_SYSFS": f"{tmp_path}/tree"}
-    assert halo(pretend_hosts, 2, sanitized, **env).status == 0
-    read = nics(path)
+def test_an_ethernet_device_without_statistics_is_named_with_what_it_lacks(counted: Launched, tmp_path: Path) -> None:
+    counter_trees.write(tmp_path / "tree/n0/sys/class/net/eth0/operstate", "up")
+    read = counted()
     assert read["nics"] == [] and "eth0/statistics/rx_bytes: cannot be read: No such file" in read["reason"]
     assert read["health"]["not_read"]["linux-net"]["RX_DROPPED"] == "no such file"
 
 
-def test_nodes_without_a_nic_and_groups_that_there_are_not_are_a_reason(
-    sanitized: Path, pretend_hosts: Path, tmp_path: Path
-) -> None:
-    path = tmp_path / "halo.nics"
-    env = {"RAILYARD_NICS": str(path), "RAILYARD_SYSFS": f"{tmp_path}/tree"}
-    assert halo(pretend_hosts, 2, sanitized, **env).status == 0
-    assert nics(path)["nics"] == [] and "no node has a NIC" in nics(path)["reason"]
-    assert halo(pretend_hosts, 2, sanitized, RAILYARD_NIC_COUNTERS="myrinet", **env).status == 0
-    assert "myrinet.txt: cannot be read" in nics(path)["reason"]
+def test_nodes_without_a_nic_and_groups_that_there_are_not_are_a_reason(counted: Launched) -> None:
+    none = counted()
+    assert none["nics"] == [] and "no node has a NIC" in none["reason"]
+    assert "myrinet.txt: cannot be read" in counted(RAILYARD_NIC_COUNTERS="myrinet")["reason"]
 
 
-def test_the_energy_of_each_node_is_counted_over_the_program(
-    *, program: Path, pretend_hosts: Path, tmp_path: Path
-) -> None:
+def test_the_energy_of_each_node_is_counted_over_the_program(launched: Launched, tmp_path: Path) -> None:
     """One node with RAPL, whose package starts again from 0 meanwhile, and a Cray's; a core is part of its package."""
     first, cray = tmp_path / "tree/n0", tmp_path / "tree/n1"
     package = counter_trees.rapl_zone(first, "intel-rapl:0", "package-0", 9_000_000, most=10_000_000)
     memory = counter_trees.rapl_zone(first, "intel-rapl:0:1", "dram", 5_000_000)
     counter_trees.rapl_zone(first, "intel-rapl:0:0", "core", 1)
     node = counter_trees.pm_counter(cray, "energy", 1000)
-    path = tmp_path / "launch.nics"
-    env = {
-        "RAILYARD_NICS": str(path),
-        "RAILYARD_SYSFS": f"{tmp_path}/tree/%h",
-        "TEST_RANKS_PER_NODE": "2",
-        "LD_PRELOAD": str(pretend_hosts),
-    }
-    words = ["env", *(f"{name}={value}" for name, value in env.items())]
     command = f"echo 2000000 > {package}; echo 5500000 > {memory}; echo '1250 J 1 us' > {node}"
-    outcome = mpirun("-n", "4", *words, WITNESS, tmp_path / "witness", program, command)
-    assert (outcome.status, outcome.err) == (0, "")
-    found = {(row["node"], row["counter"]): row["joules"] for row in nics(path)["energy"]}
+    found = {(row["node"], row["counter"]): row["joules"] for row in launched(command, 4, per_node=2)["energy"]}
     assert found == {("n0", "package-0"): 3, ("n0", "dram"): 0.5, ("n1", "node"): 250}
 
 

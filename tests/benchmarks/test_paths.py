@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.benchmark_runs import PretendedTorus, block, series_of
+from support.benchmark_runs import Pretend, block, series_of
 
 AT_ONCE = ["--min-time-per-point", "0", "--warmup-time", "0"]
 QUICK = ["--sizes", "1KiB", "--repeats", "3", *AT_ONCE]
-Pretend = Callable[[str], PretendedTorus]
 
 
 def pairs(read: dict[str, Any], dimension: str, paths: int) -> list[tuple[int, str, str]]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.benchmark_runs import PretendedTorus, block, document, measured, pairs_of, run, samples_of
+from support.benchmark_runs import Pretend, block, document, measured, pairs_of, run, samples_of
 
 AT_ONCE = ["--min-time-per-point", "0", "--warmup-time", "0", "--warmups", "0", "--repeats", "2"]
 QUICK = ["--sizes", "8", "--tests", "latency", *AT_ONCE]
-Pretend = Callable[[str], PretendedTorus]
 
 
 @pytest.mark.parametrize(
@@ -90,25 +88,21 @@ def test_the_error_of_the_common_clock_is_written(which: str, tmp_path: Path) ->
     assert (bound == 0) == (which == "host") and bound >= 0
 
 
-def test_samples_too_short_for_the_clock_are_no_figure(sanitized: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("pattern", "missing"),
+    [("ring", ["slowest_latency_us", "mean_latency_us", "overlap_percent"]), ("all", ["slowest_latency_us"])],
+)
+def test_samples_too_short_for_the_clock_are_no_figure(
+    pattern: str, missing: list[str], sanitized: Path, tmp_path: Path
+) -> None:
     """With a tick of 1 s every sample is shorter than 100 ticks: the reason stands where figures would."""
     path = tmp_path / "p.json"
-    arguments = ["--units", "ranks", *QUICK, "--json", str(path)]
-    assert run("pt2pt", 2, *arguments, folder=sanitized, RAILYARD_TEST_TICK_S="1").status == 0
-    read = document(path)
-    assert samples_of(read) == {"under_sampled_percent": [100]}
-    missing = {s["fom"] for s in read["not_measured"]}
-    assert missing == {"slowest_latency_us", "mean_latency_us", "overlap_percent"}
-    assert all("100 ticks" in s["reason"] for s in read["not_measured"])
-
-
-def test_the_pattern_all_refuses_samples_too_short_for_the_clock(sanitized: Path, tmp_path: Path) -> None:
-    path = tmp_path / "p.json"
-    arguments = ["--units", "ranks", "--pattern", "all", *QUICK, "--json", str(path)]
+    arguments = ["--units", "ranks", "--pattern", pattern, *QUICK, "--json", str(path)]
     assert run("pt2pt", 3, *arguments, folder=sanitized, RAILYARD_TEST_TICK_S="1").status == 0
     read = document(path)
     assert samples_of(read) == {"under_sampled_percent": [100]}
-    assert [s["fom"] for s in read["not_measured"]] == ["slowest_latency_us"]
+    assert [s["fom"] for s in read["not_measured"]] == missing
+    assert all("100 ticks" in s["reason"] for s in read["not_measured"])
 
 
 def test_all_pairs_have_a_sample_for_each_step(tmp_path: Path) -> None:

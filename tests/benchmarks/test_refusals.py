@@ -5,7 +5,6 @@ A row shared by several programs (lib/input/options.h) is tried with one of them
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from support.benchmark_runs import (
     BIN,
     ENVIRONMENT,
     Outcome,
-    PretendedTorus,
+    Pretend,
     assert_data_wrong,
     assert_refused,
     block,
@@ -21,7 +20,6 @@ from support.benchmark_runs import (
     run,
 )
 
-Pretend = Callable[[str], PretendedTorus]
 #: Programs that need coordinates, and those that these tests give them.
 TORI = {"paths": block(2, 2, 1), "topobw": block(2, 1, 1)}
 AT_ONCE = "--min-time-per-point 0 --warmup-time 0 --repeats 2"

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.benchmark_runs import PretendedTorus, assert_refused, block, measured, run, samples_of, series_of
+from support.benchmark_runs import Pretend, assert_refused, block, measured, run, samples_of
 
 AT_ONCE = ["--start", "barrier", "--min-time-per-point", "0", "--warmup-time", "0"]
 QUICK = ["--sizes", "8,1KiB", "--repeats", "3", *AT_ONCE]
 ALL = ["alltoall", "allgather", "allreduce", "bcast", "barrier"]
-Pretend = Callable[[str], PretendedTorus]
-
-
-def splits(read: dict[str, Any], way: str, collective: str = "barrier") -> list[tuple[str, str]]:
-    """First and last node of each split of a way."""
-    found = series_of(read, "split_us", split=way, collective=collective)
-    return [(one["from"], one["to"]) for one in found]
 
 
 @pytest.mark.parametrize("ranks", [2, 4, 8])
@@ -36,23 +29,42 @@ def test_runs_without_coordinates_on_all_ranks(ranks: int, tmp_path: Path) -> No
     assert {calls for s in read["series"] if s not in timed for calls in s["samples"]} == {1 + 2 + 3}
 
 
-def test_rows_and_planes_are_those_of_the_block(pretend: Pretend) -> None:
-    read = pretend(block(2, 2, 2)).measured("rowcol", 8, *QUICK, "--collectives", "barrier")
-    assert splits(read, "X") == [("n0", "n4"), ("n1", "n5"), ("n2", "n6"), ("n3", "n7")]
-    assert splits(read, "Y") == [("n0", "n2"), ("n1", "n3"), ("n4", "n6"), ("n5", "n7")]
-    assert splits(read, "Z") == [("n0", "n1"), ("n2", "n3"), ("n4", "n5"), ("n6", "n7")]
-    assert splits(read, "XY") == [("n0", "n6"), ("n1", "n7")]
-    assert splits(read, "XZ") == [("n0", "n5"), ("n2", "n7")]
-    assert splits(read, "YZ") == [("n0", "n3"), ("n4", "n7")]
-    ranks = {s["labels"]["split"]: s["labels"]["ranks"] for s in read["series"]}
-    assert ranks == {"X": 2, "Y": 2, "Z": 2, "XY": 4, "XZ": 4, "YZ": 4}
-
-
-def test_both_nodes_of_a_router_are_in_one_row_along_y(pretend: Pretend) -> None:
-    read = pretend(block(2, 2, 1, nodes_per_router=2)).measured("rowcol", 8, *QUICK, "--splits", "X,Y")
-    assert read["parameters"]["box_nodes"] == [2, 4, 1]
-    assert splits(read, "Y") == [("n0", "n3"), ("n4", "n7")]
-    assert splits(read, "X") == [("n0", "n4"), ("n1", "n5"), ("n2", "n6"), ("n3", "n7")]
+@pytest.mark.parametrize(
+    ("text", "ranks", "expected"),
+    [
+        (
+            *(block(2, 2, 2), 8),
+            {
+                "X": [("n0", "n4"), ("n1", "n5"), ("n2", "n6"), ("n3", "n7")],
+                "Y": [("n0", "n2"), ("n1", "n3"), ("n4", "n6"), ("n5", "n7")],
+                "Z": [("n0", "n1"), ("n2", "n3"), ("n4", "n5"), ("n6", "n7")],
+                "XY": [("n0", "n6"), ("n1", "n7")],
+                "XZ": [("n0", "n5"), ("n2", "n7")],
+                "YZ": [("n0", "n3"), ("n4", "n7")],
+            },
+        ),
+        # both nodes of a router are in one row along Y
+        (
+            *(block(2, 2, 1, nodes_per_router=2), 8),
+            {"X": [("n0", "n4"), ("n1", "n5"), ("n2", "n6"), ("n3", "n7")], "Y": [("n0", "n3"), ("n4", "n7")]},
+        ),
+        # the block may wrap round the torus and be odd
+        ("torus 5 1 2\nn0 4 0 1\nn1 0 0 1\nn2 1 0 1\n", 3, {"X": [("n0", "n2")], "Z": []}),
+    ],
+)
+def test_rows_and_planes_are_those_of_the_block(
+    *, text: str, ranks: int, expected: dict[str, list[tuple[str, str]]], pretend: Pretend
+) -> None:
+    words = ["--collectives", "barrier", "--splits", ",".join(expected)]
+    read = pretend(text).measured("rowcol", ranks, *QUICK, *words)
+    found = [s["labels"] for s in read["series"] if s["fom"] == "split_us"]
+    ends = {way: [(one["from"], one["to"]) for one in found if one["split"] == way] for way in expected}
+    assert ends == expected
+    box = read["parameters"]["box_nodes"]
+    extent = {way: math.prod(box["XYZ".index(letter)] for letter in way) for way in expected if expected[way]}
+    assert {s["labels"]["split"]: s["labels"]["ranks"] for s in read["series"]} == extent
+    missing = [(way, "1 rank in each split") for way in expected if not expected[way]]
+    assert [(m["labels"]["split"], m["reason"]) for m in read["not_measured"]] == missing
 
 
 def test_ranks_of_a_node_are_in_its_row(pretend: Pretend) -> None:
@@ -60,13 +72,6 @@ def test_ranks_of_a_node_are_in_its_row(pretend: Pretend) -> None:
     read = torus.measured("rowcol", 8, *QUICK, "--collectives", "alltoall", "--splits", "X", per_node=2)
     assert {s["labels"]["ranks"] for s in read["series"]} == {4}
     assert read["parameters"]["ranks_per_node"] == 2
-
-
-def test_the_block_may_wrap_round_the_torus_and_be_odd(pretend: Pretend) -> None:
-    text = "torus 5 1 2\nn0 4 0 1\nn1 0 0 1\nn2 1 0 1\n"
-    read = pretend(text).measured("rowcol", 3, *QUICK, "--splits", "X,Z")
-    assert splits(read, "X") == [("n0", "n2")]
-    assert [(m["labels"]["split"], m["reason"]) for m in read["not_measured"]] == [("Z", "1 rank in each split")]
 
 
 def test_the_slowest_split_is_the_largest_of_each_sample(pretend: Pretend) -> None:
@@ -92,13 +97,10 @@ def test_allocations_that_are_no_block_are_refused(text: str, parts: list[str], 
     assert_refused(torus.run("rowcol", 3, *QUICK), "rowcol", f"--coordinates {torus.coordinates}", *parts)
 
 
-def test_uneven_ranks_are_refused(pretend: Pretend) -> None:
+def test_uneven_ranks_and_splits_of_one_are_refused(pretend: Pretend) -> None:
     torus = pretend(block(2, 1, 1))
     assert_refused(torus.run("rowcol", 3, *QUICK, per_node=2), "rowcol", "1 ranks on n1, 2 on n0")
-
-
-def test_splits_of_one_rank_are_refused(pretend: Pretend) -> None:
-    assert_refused(pretend(block(2, 1, 1)).run("rowcol", 2, "--splits", "Y,Z"), "rowcol", "--splits", "1 rank")
+    assert_refused(torus.run("rowcol", 2, "--splits", "Y,Z"), "rowcol", "--splits", "1 rank")
 
 
 def by_clock(late: str, *arguments: str, folder: Path) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support import counter_trees
@@ -19,13 +20,17 @@ def sounded(library: Path, tmp_path: Path, ranks: int, *arguments: str, folder: 
     return mpirun("-n", str(ranks), *command, env={"TEST_RANKS_PER_NODE": "1"} | env)
 
 
+def heard(library: Path, tmp_path: Path, ranks: int, *arguments: str, folder: Path = BIN) -> dict[str, Any]:
+    """The document of a good run."""
+    path = tmp_path / "sonar.json"
+    outcome = sounded(library, tmp_path, ranks, *arguments, "--json", str(path), folder=folder)
+    assert (outcome.status, outcome.err) == (0, "")
+    return document(path)
+
+
 @pytest.mark.parametrize("ranks", [2, 3, 8])
 def test_pings_of_every_kind_are_verified(sanitized: Path, pretend_hosts: Path, tmp_path: Path, ranks: int) -> None:
-    path = tmp_path / "sonar.json"
-    pings = ["--pings", "send,put,get", "--json", str(path)]
-    outcome = sounded(pretend_hosts, tmp_path, ranks, *pings, folder=sanitized)
-    assert (outcome.status, outcome.err) == (0, "")
-    read = document(path)
+    read = heard(pretend_hosts, tmp_path, ranks, "--pings", "send,put,get", folder=sanitized)
     labels = [tuple(s["labels"].values()) for s in read["series"] if s["fom"] == "source_sent_bytes"]
     kinds = ["send", "put", "get"]
     assert labels == [(k, p, s) for k in kinds for p in ("random", "zero") for s in (1, 4096)]
@@ -44,10 +49,7 @@ def test_a_metric_that_the_group_does_not_have_is_not_measured_instead_of_zero(
 ) -> None:
     for rank in range(2):
         counter_trees.cxi_adapter(tmp_path / f"tree/n{rank}", "cxi0", {})
-    path = tmp_path / "sonar.json"
-    outcome = sounded(pretend_hosts, tmp_path, 2, "--group", "slingshot", "--json", str(path))
-    assert (outcome.status, outcome.err) == (0, "")
-    read = document(path)
+    read = heard(pretend_hosts, tmp_path, 2, "--group", "slingshot")
     packets = {f"{end}_{way}_packets_count" for end in ("source", "destination") for way in ("sent", "received")}
     assert {each["fom"] for each in read["not_measured"]} == {*packets, "efficiency_percent"}
     assert not packets & {each["fom"] for each in read["series"]}
@@ -56,25 +58,21 @@ def test_a_metric_that_the_group_does_not_have_is_not_measured_instead_of_zero(
 def test_the_default_group_is_the_fabrics(pretend_hosts: Path, tmp_path: Path) -> None:
     for rank in range(2):
         counter_trees.rdma_port(tmp_path / f"tree/n{rank}", "mlx5_0", {})
-    path = tmp_path / "sonar.json"
-    assert sounded(pretend_hosts, tmp_path, 2, "--json", str(path)).status == 0
-    assert document(path)["parameters"]["group"] == "infiniband"
+    assert heard(pretend_hosts, tmp_path, 2)["parameters"]["group"] == "infiniband"
 
 
 def test_counters_that_see_less_than_the_payload_give_no_efficiency(pretend_hosts: Path, tmp_path: Path) -> None:
     """A counter that another process moves on by a few bytes: a management network."""
-    path = tmp_path / "sonar.json"
     file = tmp_path / "tree/n0/sys/class/net/nic0/statistics/tx_bytes"
     ticking = subprocess.Popen(
         ["sh", "-c", f"n=100; while :; do n=$((n+1)); echo $n > {file}.new; mv {file}.new {file}; done"]
     )
     try:
-        outcome = sounded(pretend_hosts, tmp_path, 2, "--sizes", "1MiB", "--repeats", "3", "--json", str(path))
+        read = heard(pretend_hosts, tmp_path, 2, "--sizes", "1MiB", "--repeats", "3")
     finally:
         ticking.terminate()
         ticking.wait()
-    assert (outcome.status, outcome.err) == (0, "")
-    reasons = {each["fom"]: each["reason"] for each in document(path)["not_measured"]}
+    reasons = {each["fom"]: each["reason"] for each in read["not_measured"]}
     assert "another network" in reasons["efficiency_percent"]
 
 
@@ -90,10 +88,8 @@ def test_a_window_that_one_rank_cannot_make_is_made_by_none(pretend_hosts: Path,
     )
     library = tmp_path / "no_window.so"
     subprocess.run([MPICC, "-shared", "-fPIC", "-o", library, source], check=True)
-    path = tmp_path / "sonar.json"
-    outcome = sounded(Path(f"{pretend_hosts}:{library}"), tmp_path, 2, "--pings", "put", "--json", str(path))
-    assert (outcome.status, outcome.err) == (0, "")
-    assert {each["reason"] for each in document(path)["not_measured"]} == {"this MPI makes no window on this network"}
+    read = heard(Path(f"{pretend_hosts}:{library}"), tmp_path, 2, "--pings", "put")
+    assert {each["reason"] for each in read["not_measured"]} == {"this MPI makes no window on this network"}
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 8])

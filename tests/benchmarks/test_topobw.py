@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.benchmark_runs import BIN, MPICC, ROOT, Outcome, PretendedTorus, assert_refused, block, document
+from support.benchmark_runs import BIN, MPICC, ROOT, Outcome, Pretend, assert_refused, block, document
 from support.commands import Run
 from support.topology.topologies import gemini
 
@@ -26,8 +26,6 @@ from railyard.placements.launchers import files
 from railyard.placements.topology.catalog import load
 from railyard.torus.engines import router
 from railyard.torus.virtual import counters, lifecycle
-
-Pretend = Callable[[str], PretendedTorus]
 
 #: Names of pretended hosts have no address.
 UNSEEN = ["--routes", "off"]
@@ -92,10 +90,10 @@ def test_a_partial_allocation_says_what_it_does_not_contain(pretend: Pretend) ->
     assert "Y  not tested: 10 links" in outcome.out
 
 
-def test_links_files_say_class_and_expectation(pretend: Pretend, tmp_path: Path) -> None:
+def test_links_files_say_class_and_expectation(pretend: Pretend, sanitized: Path, tmp_path: Path) -> None:
     topology = gemini("1x4x1")
     (tmp_path / "links").write_text(files.links(topology))
-    read = pretend(block(1, 4, 1)).measured("topobw", 4, *QUICK, "--links", f"{tmp_path}/links")
+    read = pretend(block(1, 4, 1)).measured("topobw", 4, *QUICK, "--links", f"{tmp_path}/links", folder=sanitized)
     assert {link["link"]: link["class"] for link in links_of(read)} == {
         link.name: str(link.link_class) for link in topology.links()
     }
@@ -127,17 +125,6 @@ def test_wrong_links_files_are_refused(pretend: Pretend, tmp_path: Path, text: s
     (tmp_path / "links").write_text(text)
     outcome = pretend(block(2, 1, 1)).run("topobw", 2, "--links", f"{tmp_path}/links")
     assert_refused(outcome, "topobw", f"--links {tmp_path}/links", *parts)
-
-
-# ---- builds ----
-
-
-def test_topobw_under_sanitizers(pretend: Pretend, sanitized: Path, tmp_path: Path) -> None:
-    topology = gemini("3x1x2")
-    (tmp_path / "links").write_text(files.links(topology))
-    torus = pretend(block(3, 1, 2))
-    read = torus.measured("topobw", 6, *QUICK, "--links", f"{tmp_path}/links", folder=sanitized)
-    assert len(links_of(read)) == len(list(topology.links()))
 
 
 # ---- faults on the virtual torus ----
@@ -207,31 +194,25 @@ OPPOSITE = {"+": "-", "-": "+"}
 @contextmanager
 def dead_cable(torus: str, direction: str, one: str, other: str) -> Iterator[None]:
     """Send packets for the next router to a hardware address that nobody has; `X+`, `1,0,0`, `2,0,0`."""
-    back = direction[0] + OPPOSITE[direction[1]]
-    ports = [(f"railyard.{torus}.r{one.replace(',', '-')}", direction.lower())]
-    ports += [(f"railyard.{torus}.r{other.replace(',', '-')}", back.lower())]
-    known = {port: _neighbour(*port) for port in ports}
-    for port, (address, _) in known.items():
-        _send_to(*port, address, NOBODY)
+    ends = [(one, direction), (other, direction[0] + OPPOSITE[direction[1]])]
+    ports = [(f"railyard.{torus}.r{router.replace(',', '-')}", port.lower()) for router, port in ends]
+    # Of the router at the other end: address, "lladdr", hardware address.
+    known = {(namespace, port): _neighbours(namespace, "show", "dev", port).split() for namespace, port in ports}
+
+    def send_to(hardware: str = "") -> None:
+        for (namespace, port), (address, _, usual, *_) in known.items():
+            told = ["lladdr", hardware or usual, "nud", "permanent", "dev", port]
+            _neighbours(namespace, "replace", address, *told)
+
+    send_to(NOBODY)
     try:
         yield
     finally:
-        for port, (address, hardware) in known.items():
-            _send_to(*port, address, hardware)
+        send_to()
 
 
-def _neighbour(namespace: str, port: str) -> tuple[str, str]:
-    """Return the address of the router at the port's other end, and its hardware address."""
-    words = _ip(namespace, "neigh", "show", "dev", port).split()
-    return words[0], words[2]
-
-
-def _send_to(namespace: str, port: str, address: str, hardware: str) -> None:
-    _ip(namespace, "neigh", "replace", address, "lladdr", hardware, "nud", "permanent", "dev", port)
-
-
-def _ip(namespace: str, *words: str) -> str:
-    command = ["ip", "-netns", namespace, *words]
+def _neighbours(namespace: str, *words: str) -> str:
+    command = ["ip", "-netns", namespace, "neigh", *words]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
@@ -478,18 +459,8 @@ def blamed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[lis
     sources = [ROOT / "tests/data/blame_program.c"]
     sources += [ROOT / "benchmarks/topobw/verdict" / name for name in ("blame.c", "verdict.c")]
     sources += [BIN.parent / "librailyard.a", BIN.parent / "librailyard-counters.a"]
-    words: list[str | Path] = [
-        MPICC,
-        "-O2",
-        "-std=gnu11",
-        f"-I{ROOT / 'benchmarks'}",
-        "-o",
-        program,
-        *sources,
-        "-lm",
-        "-ldl",
-    ]
-    subprocess.run(words, check=True)
+    words: list[str | Path] = [MPICC, "-O2", "-std=gnu11", f"-I{ROOT / 'benchmarks'}", "-o", program]
+    subprocess.run([*words, *sources, "-lm", "-ldl"], check=True)
     limited = ["sh", "-c", 'ulimit -d 1048576; exec "$@"', "sh", str(program)]
 
     def findings(arguments: str) -> list[list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,12 +15,16 @@ from support.topology.topologies import gemini
 
 from railyard.base.errors import InputError
 from railyard.cli import cli
-from railyard.placements.topology import catalog
+from railyard.placements.linkload.model import PROTOCOLS, load
+from railyard.placements.linkload.traffic import stencil
+from railyard.placements.orders.allocation import allocate
+from railyard.placements.orders.placement import place
+from railyard.placements.topology import catalog, fault_words
 from railyard.torus.plan import plan
 
 FLY = {"groups": 4, "routers": 2}
 KINDS = {
-    "torus": gemini("2x2x2").to_dict(),
+    "torus": gemini("3x2x2").to_dict(),
     "tree": flies.document("tree", {"leaves": 4}),
     "fat_tree": flies.document("fat_tree", {"levels": [{"children": 4, "parents": 2}]}),
     "dragonfly": flies.document("dragonfly", FLY),
@@ -97,13 +102,45 @@ def test_optimised_takes_a_kind_or_says_why_not(kind: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_torus_up_takes_a_kind_or_says_why_not(kind: str) -> None:
-    topology = catalog.parse(KINDS[kind], source="test")
+def test_torus_up_and_faults_take_a_kind_or_say_why_not(kind: str) -> None:
+    topology, shape = catalog.parse(KINDS[kind], source="test"), plan.Shape(rate_scale=1e-4)
     if reason := NOT_FIXED.get(kind):
         with pytest.raises(InputError, match=reason.split(";")[0]):
-            plan.make(topology, plan.Shape(rate_scale=1e-4))
+            plan.make(topology, shape)
+        with pytest.raises(InputError, match=reason.split(";")[0]) as error:
+            fault_words.parse(topology, "'global r0-0>r1-0' --down")
+        assert str(error.value).startswith("link") and "\n" not in str(error.value)
     else:
-        assert plan.make(topology, plan.Shape(rate_scale=1e-4)).hosts
+        link = next(topology.links())
+        faults = fault_words.parse(topology, f"'{link.name}' --down")
+        assert faults.down == {link.name, topology.reverse(link).name}
+        assert plan.make(topology, shape).hosts and plan.make(topology, shape, faults)
+
+
+@pytest.mark.parametrize("kind", ["fat_tree", "dragonfly", "dragonfly_plus"])
+def test_the_heat_map_has_a_panel_for_each_type_of_link(kind: str, tmp_path: Path) -> None:
+    """Its title names the slowest link of the type; the slowest of all is the model's."""
+    from railyard.placements.linkload import heatmap
+
+    topology, path = catalog.parse(KINDS[kind], source="test"), tmp_path / "links.svg"
+    placed = place("plain", allocate(topology, "contiguous"), (4, 2))
+    loads = load(topology, placed.indices, stencil((4, 2), (1e6,)), PROTOCOLS["payload"])
+    heatmap.draw(loads, "a title", path)
+    drawn = path.read_text()
+    assert "a title" in drawn and f"slowest {loads.slowest_s * 1e3:.3g} ms" in drawn
+    types = {f"{link.name.split()[0]} ({topology.joins(link)})" for link in topology.first_rail}
+    assert drawn.count("slowest") == len(types) and all(name in drawn for name in types)
+
+
+def test_the_cell_of_a_pair_of_groups_is_its_slowest_cable() -> None:
+    from railyard.placements.linkload import heatmap
+
+    fly = flies.made("dragonfly", {"groups": 3, "routers": 2, "cables": 2})
+    links = [link for link in fly.first_rail if link.link_class == "global"]
+    values = heatmap._matrix([(link, float(number)) for number, link in enumerate(links)])
+    for ends in itertools.product(range(3), repeat=2):
+        ms = [n for n, k in enumerate(links) if (k.source.coordinate[0], k.target.coordinate[0]) == ends]
+        assert values[ends] == max(ms) if ms else values[ends] != values[ends]
 
 
 def commands(group: click.Command, path: str = "") -> Iterator[str]:

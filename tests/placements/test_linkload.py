@@ -195,16 +195,6 @@ def test_links_as_json_and_as_a_picture(railyard: Run, tmp_path: Path) -> None:
     assert "<svg" in (tmp_path / "map.svg").read_text()
 
 
-def test_link_loads_on_a_fat_tree_by_hand(railyard: Run) -> None:
-    """Rows of the grid are leaves, so every rank sends both ways to the leaf above and below."""
-    done = railyard(
-        "links", "dual-rail-small", "--grid", "4x4", "--placements", "cart-create", "--sizes", "1e6", "--json"
-    )
-    loads = json.loads(done.stdout)["cart-create"]
-    assert {link["bytes"] for link in loads["links"]} == {4e6}
-    assert (loads["mean_dilation_hops"], loads["max_dilation_hops"]) == (1.0, 2)
-
-
 def test_ranks_of_traffic_and_placement_must_agree() -> None:
     with pytest.raises(InputError, match="as many as are placed"):
         model.load(gemini("2x2x2"), np.arange(8), stencil((3, 3), (1.0,)), PAYLOAD)

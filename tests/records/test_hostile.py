@@ -14,7 +14,7 @@ import yaml
 from click.testing import CliRunner
 from support import forgeries, synthetic
 
-from railyard.analysis.report import exports
+from railyard.analysis.text import plain
 from railyard.base import yaml_io
 from railyard.base.errors import InputError
 from railyard.placements.hosts import hostlist
@@ -234,6 +234,6 @@ def test_long_cells_numbers_and_lists_are_refused() -> None:
 
 
 def test_markdown_makes_no_link_mention_or_formula_of_a_record() -> None:
-    shown = exports._plain("https://a.example www.b.example @someone $x^2$ plain text, 3:4")
+    shown = plain("https://a.example www.b.example @someone $x^2$ plain text, 3:4")
     assert not any(word in shown.replace("\\$", "") for word in ("https://", "www.b", "@someone", "$x"))
     assert "plain text, 3:4" in shown

@@ -24,7 +24,7 @@ from railyard.placements.topology import catalog
 from railyard.records import image_engines, programs, rules
 from railyard.records.image_engines.base import Bound
 from railyard.records.record import Record
-from railyard.records.rules import commands, declared, design, emulated, machine, rebuilt, registry, times
+from railyard.records.rules import commands, declared, design, machine, rebuilt, registry, times
 from railyard.reference import catalogue
 from railyard.torus.virtual import error_bound, fidelity
 
@@ -66,11 +66,6 @@ def test_an_honest_record_of_a_torus_that_had_idle_nodes_passes() -> None:
     assert faults(half) == []
 
 
-def idle_of(launch: dict[str, Any], read: Record) -> list[dict[str, Any]]:
-    granted = {each["name"] for each in read.case.allocation["nodes"]}
-    return [each for each in launch["nics"] if each["node"] not in granted]
-
-
 @pytest.mark.parametrize(
     ("words", "change"),
     [
@@ -82,8 +77,8 @@ def idle_of(launch: dict[str, Any], read: Record) -> list[dict[str, Any]]:
 )
 def test_a_node_beside_the_job_is_idle_and_of_the_torus(words: str, change: Callable[..., object]) -> None:
     def forge(document: dict[str, Any]) -> None:
-        launch = document["launches"][0]
-        change(idle_of(launch, half), launch)
+        launch, granted = document["launches"][0], {each["name"] for each in half.case.allocation["nodes"]}
+        change([each for each in launch["nics"] if each["node"] not in granted], launch)
 
     half = on_half_a_torus()
     assert any(words in each for each in faults(forgeries.changed(half, forge)))
@@ -400,11 +395,6 @@ def test_every_rule_has_a_line_of_docs() -> None:
     page = catalogue.page()
     assert all(f"| `{each.name}` | {each.text} |" in page for each in rules.RULES)
     assert all(each.text.endswith(".") and len(each.text.split()) <= 25 for each in rules.RULES)
-
-
-def test_the_rules_constants_are_those_of_the_guard_and_the_launcher() -> None:
-    assert (emulated.HOST_SHARE, emulated.ENOUGH_TRAFFIC_S) == (fidelity.HOST_SHARE, fidelity.ENOUGH_TRAFFIC_S)
-    assert emulated.TRAFFIC_SHARE == fidelity.TRAFFIC_SHARE
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,10 @@ class PretendedTorus:
         outcome = self.run(program, ranks, *arguments, "--json", output, per_node=per_node, folder=folder)
         assert (outcome.status, outcome.err) == (0, ""), outcome
         return document(output)
+
+
+#: Makes a torus from the text of a coordinates file.
+Pretend = Callable[[str], PretendedTorus]
 
 
 def block(x: int, y: int, z: int, *, torus: str = "", nodes_per_router: int = 1) -> str:

@@ -673,8 +673,8 @@ class Mutated:
 
 def mutated(good: Record, chance: random.Random, before: frozenset[tuple[str, str]] = frozenset()) -> Mutated:
     """Change a scalar of a record, or add a key beside it, and ask the strict check; faults in `before` are old."""
-    document: Document = orjson.loads(_content(good))
-    path, value = chance.choice(_leaves_of(_content(good)))
+    document: Document = copy.deepcopy(dict(good.document))
+    path, value = chance.choice(_leaves_of(orjson.dumps(good.document)))
     part: Any = document
     for step in path[:-1]:
         part = part[step]
@@ -703,7 +703,7 @@ def scaled(good: Record, fom: str, factor: float, *, scope: str, chance: random.
 
     None where nothing changed, because all samples are 0.
     """
-    document: Document = orjson.loads(_content(good))
+    document: Document = copy.deepcopy(dict(good.document))
     measures = {str(series.fom): series.fom.unit.measures for series in good.launches[0].series}
     launches = document["launches"]
     for launch in launches if scope == "launches" else [chance.choice(launches)]:
@@ -725,10 +725,6 @@ def _free_columns(good: Record) -> set[str]:
     hosts = {launch["ranks"]["host"] for launch in document["launches"] if launch["ranks"]}
     hosts |= {each[name] for each in document["tables"]["nics"].values() for name in ("node", "nic")}
     return {f"tables.columns.{name}" for name in document["tables"]["columns"].keys() - hosts}
-
-
-def _content(of: Record) -> bytes:
-    return orjson.dumps(of.document)
 
 
 @functools.lru_cache(maxsize=8)

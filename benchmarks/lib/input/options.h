@@ -47,8 +47,7 @@ struct option_table {
     int count;                 /* at most 32 */
     const char *more_statuses; /* the program's own exit statuses for --help, such as ", 5 a link is bad";
                                   NULL: none */
-    /* Collective. Checks options against each other and against the number of ranks; NULL: nothing to check.
-     */
+    /* Collective. Checks options against each other and against the number of ranks; NULL: no check. */
     void (*settle)(void *configuration, const struct options_given *given, struct problem *problem);
 };
 

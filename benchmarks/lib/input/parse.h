@@ -40,8 +40,7 @@ bool parse_numbers(const char *text,
 bool parse_sizes(const char *text,
                  void *field); /* struct number_list: "64KiB", "0-4MiB" (powers of two), lists */
 
-/* Copies the next part of a list, up to the separator or the end, and moves on; false when nothing is left.
- */
+/* Copies the next part of a list, up to the separator or the end, and moves on; false if nothing is left. */
 bool parse_next(const char **rest, char separator, char *part, size_t part_bytes);
 
 /* The extents as they are typed, "4x4x2". */

@@ -14,8 +14,7 @@
  * start with the label, such as "--coordinates". */
 char *textfile_load(const char *path, const char *label, size_t *length, struct problem *problem);
 
-/* Collective. The same as rank 0 of the communicator reads it, on all ranks; NULL where rank 0 has a problem.
- */
+/* Collective. The same as rank 0 of the communicator reads it, on all ranks; NULL if rank 0 has a problem. */
 char *textfile_share(MPI_Comm comm, const char *path, const char *label, struct problem *problem);
 
 /* Collective. Returns a copy of rank 0's bytes with a terminating zero, to be freed; NULL for NULL. */

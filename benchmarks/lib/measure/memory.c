@@ -23,8 +23,7 @@ static const struct runtime {
     {"hip", {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"}},
 };
 
-/* The number of a process on its node, in the launchers' words. Slurm's is last: a job's script has it too.
- */
+/* The number of a process on its node, in the launchers' words. Slurm's is last: job scripts have it too. */
 static const char *const locals[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PALS_LOCAL_RANKID",
                                      "FLUX_TASK_LOCAL_ID", "SLURM_LOCALID"};
 enum { LOCALS = sizeof locals / sizeof *locals };

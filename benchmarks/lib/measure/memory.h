@@ -36,8 +36,7 @@ const char *memory_name(const struct memory *memory);
  * a node: MPI libraries open the GPU that is current in MPI_Init. */
 void memory_before_init(int argc, char **argv);
 
-/* Collective. Loads the runtime, and chooses this rank's GPU if none is; sets a problem if there is no GPU.
- */
+/* Collective. Loads the runtime, and chooses this rank's GPU if none is; sets a problem without a GPU. */
 void memory_open(struct memory *memory, struct problem *problem);
 
 /* Returns whether the host can neither read nor write it. */

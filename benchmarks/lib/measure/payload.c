@@ -43,13 +43,6 @@ void payload_fill(void *buffer, size_t bytes, uint64_t key) {
     }
 }
 
-static size_t first_difference_in(const unsigned char *left, const unsigned char *right, size_t bytes) {
-    size_t at = 0;
-    while (at < bytes && left[at] == right[at])
-        at++;
-    return at;
-}
-
 size_t payload_first_difference(const void *buffer, size_t bytes, uint64_t key) {
     const unsigned char *actual = buffer;
     for (size_t done = 0; done < bytes; done += sizeof(uint64_t)) {
@@ -57,8 +50,12 @@ size_t payload_first_difference(const void *buffer, size_t bytes, uint64_t key) 
         unsigned char expected[sizeof word];
         size_t part = bytes - done < sizeof word ? bytes - done : sizeof word;
         memcpy(expected, &word, sizeof word);
-        if (memcmp(actual + done, expected, part) != 0)
-            return done + first_difference_in(actual + done, expected, part);
+        if (memcmp(actual + done, expected, part) != 0) {
+            size_t at = 0;
+            while (at < part && actual[done + at] == expected[at])
+                at++;
+            return done + at;
+        }
     }
     return bytes;
 }

@@ -16,9 +16,7 @@ static void put(struct json *json, const char *text) {
 }
 
 static void new_line(struct json *json) {
-    if (json->depth > LINE_DEPTH)
-        return;
-    if (!json->one_line)
+    if (json->depth <= LINE_DEPTH && !json->one_line)
         (void)fprintf(json->file, "\n%*s", 2 * json->depth, "");
 }
 

@@ -231,37 +231,6 @@ void parameters_sampling(struct json *json, const struct sampling *sampling) {
 
 /* ---- the document ---- */
 
-static void write_labels(struct json *json, const struct series *series) {
-    json_key_object(json, "labels");
-    for (int i = 0; i < series->label_count; i++) {
-        const struct label *label = &series->labels[i];
-        if (label->text)
-            json_key_text(json, label->name, label->text);
-        else
-            json_key_integer(json, label->name, label->number);
-    }
-    json_object_end(json);
-}
-
-static void write_measured(struct json *json, const struct series *series) {
-    json_object(json);
-    json_key_text(json, "fom", series->fom.name);
-    write_labels(json, series);
-    json_key_array(json, "samples");
-    for (int i = 0; i < series->count; i++)
-        json_double(json, series->samples[i]);
-    json_array_end(json);
-    json_object_end(json);
-}
-
-static void write_not_measured(struct json *json, const struct series *series) {
-    json_object(json);
-    json_key_text(json, "fom", series->fom.name);
-    write_labels(json, series);
-    json_key_text(json, "reason", series->reason);
-    json_object_end(json);
-}
-
 static bool is_declared(const struct fom *foms, int count, const char *name) {
     for (int i = 0; i < count; i++)
         if (strcmp(foms[i].name, name) == 0)
@@ -291,11 +260,37 @@ static void write_figures(struct json *json, const struct series_list *list) {
     free(foms);
 }
 
+static void write_labels(struct json *json, const struct series *series) {
+    json_key_object(json, "labels");
+    for (int i = 0; i < series->label_count; i++) {
+        const struct label *label = &series->labels[i];
+        if (label->text)
+            json_key_text(json, label->name, label->text);
+        else
+            json_key_integer(json, label->name, label->number);
+    }
+    json_object_end(json);
+}
+
+/* Writes the samples of the series that were measured, or why the others were not. */
 static void write_series(struct json *json, const char *key, const struct series_list *list, bool measured) {
     json_key_array(json, key);
-    for (int i = 0; i < list->count; i++)
-        if ((list->series[i].samples != NULL) == measured)
-            (measured ? write_measured : write_not_measured)(json, &list->series[i]);
+    for (int s = 0; s < list->count; s++) {
+        const struct series *series = &list->series[s];
+        if ((series->samples != NULL) != measured)
+            continue;
+        json_object(json);
+        json_key_text(json, "fom", series->fom.name);
+        write_labels(json, series);
+        if (measured) {
+            json_key_array(json, "samples");
+            for (int i = 0; i < series->count; i++)
+                json_double(json, series->samples[i]);
+            json_array_end(json);
+        } else
+            json_key_text(json, "reason", series->reason);
+        json_object_end(json);
+    }
     json_array_end(json);
 }
 
@@ -339,17 +334,13 @@ static void cannot_write(const char *path, const char *why, struct problem *prob
     problem_set(problem, "--json %s: cannot be written: %s", path, why);
 }
 
-/* The rename would replace a device or fail on a directory. */
-static bool is_special(const char *path) {
-    struct stat status;
-    return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
-}
-
 void output_probe(const char *path, struct problem *problem) {
     char temporary[WHOLE_PATH_BYTES];
     if (!path || check_rank() != 0)
         return;
-    if (is_special(path)) {
+    /* The rename would replace a device or fail on a directory. */
+    struct stat status;
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
         cannot_write(path, "not a regular file", problem);
         return;
     }

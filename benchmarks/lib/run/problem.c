@@ -44,8 +44,7 @@ bool problem_agree_least(MPI_Comm comm, const struct problem *problem, const cha
     MPI_CHECK(MPI_Comm_rank(comm, &rank));
     int mine[] = {problem_is_set(problem) ? rank : INT_MAX, *number};
     int least[2];
-    /* Not MPI_Allreduce, in which all ranks communicate at the same time: slower where dozens share a core.
-     */
+    /* Not MPI_Allreduce, in which all ranks communicate at once: slower where dozens share a core. */
     MPI_CHECK(MPI_Reduce(mine, least, 2, MPI_INT, MPI_MIN, 0, comm));
     MPI_CHECK(MPI_Bcast(least, 2, MPI_INT, 0, comm));
     int first = least[0];

@@ -40,8 +40,7 @@ int phase_step(int extent, int position, enum phase phase) {
 
 /* ---- links ---- */
 
-/* The lowest rank of each node, by router: those of router r are ranks[first[r]] to ranks[first[r + 1] - 1].
- */
+/* The lowest rank of each node, by router: router r has ranks[first[r]] to ranks[first[r + 1] - 1]. */
 struct stations {
     const int *extents;
     size_t routers;
@@ -67,26 +66,6 @@ static int *lowest_ranks(const struct coordinates *coordinates) {
 
 static size_t router_of_node(const struct coordinates *coordinates, int node) {
     return coordinates_index(coordinates->extents, coordinates->nodes[node].coordinate);
-}
-
-/* Sorts the nodes that have a rank by router (a stable counting sort). */
-static struct stations find_stations(const struct coordinates *coordinates) {
-    const int *extents = coordinates->extents;
-    struct stations stations = {.extents = extents};
-    int *lowest = lowest_ranks(coordinates);
-    stations.routers = coordinates_routers(extents);
-    stations.first = check_alloc(stations.routers + 2, sizeof(int));
-    stations.ranks = check_alloc((size_t)coordinates->node_count, sizeof(int));
-    for (int node = 0; node < coordinates->node_count; node++)
-        if (lowest[node] >= 0)
-            stations.first[router_of_node(coordinates, node) + 2]++;
-    for (size_t router = 2; router < stations.routers + 2; router++)
-        stations.first[router] += stations.first[router - 1];
-    for (int node = 0; node < coordinates->node_count; node++)
-        if (lowest[node] >= 0)
-            stations.ranks[stations.first[router_of_node(coordinates, node) + 1]++] = lowest[node];
-    free(lowest);
-    return stations;
 }
 
 static int stations_at(const struct stations *stations, size_t router) {
@@ -213,7 +192,22 @@ void plan_make(const struct coordinates *coordinates, const struct link_rates *r
         plan_listed(coordinates, &rates->listed, plan);
         return;
     }
-    struct stations stations = find_stations(coordinates);
+    /* Sorts the nodes that have a rank by router (a stable counting sort). */
+    const int *extents = coordinates->extents;
+    struct stations stations = {.extents = extents};
+    int *lowest = lowest_ranks(coordinates);
+    stations.routers = coordinates_routers(extents);
+    stations.first = check_alloc(stations.routers + 2, sizeof(int));
+    stations.ranks = check_alloc((size_t)coordinates->node_count, sizeof(int));
+    for (int node = 0; node < coordinates->node_count; node++)
+        if (lowest[node] >= 0)
+            stations.first[router_of_node(coordinates, node) + 2]++;
+    for (size_t router = 2; router < stations.routers + 2; router++)
+        stations.first[router] += stations.first[router - 1];
+    for (int node = 0; node < coordinates->node_count; node++)
+        if (lowest[node] >= 0)
+            stations.ranks[stations.first[router_of_node(coordinates, node) + 1]++] = lowest[node];
+    free(lowest);
     *plan = (struct plan){.kinds = {"X", "Y", "Z"}};
     /* Every station sends at most once in each direction of each dimension. */
     size_t room = 2 * TORUS_DIMENSIONS * (size_t)stations.first[stations.routers];

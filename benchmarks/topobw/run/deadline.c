@@ -50,8 +50,7 @@ bool deadline_wait_status(MPI_Request *request, MPI_Status *status, double until
     return done;
 }
 #else
-/* A simulated network always answers, or the simulator reports a deadlock; polling would only slow it down.
- */
+/* A simulated network always answers, or the simulator reports a deadlock; polling would slow it down. */
 void deadline_arm(double limit_s) {
     (void)limit_s;
 }

@@ -14,8 +14,7 @@ enum { TAG_GREETING = 51, TAG_TREE = 52, TAG_CALL = 53, PEERS_MAX = 64, POLLS = 
 /* Words of TAG_TREE that are not ranks. The answer to a greeting is one of the last two. */
 enum { ALL_JOINED = -1, IN_TREE = -2, NOT_YET = -3 };
 
-/* A shaper may pass one or two packets immediately and then almost none, so a greeting is longer than that.
- */
+/* A shaper may pass one or two packets immediately and then almost none, so a greeting is longer. */
 enum { GREETING_BYTES = 4096 };
 
 static const double first_sleep_s = 0.0002;
@@ -58,8 +57,7 @@ static struct tree tree;
 
 /* ---- waiting ---- */
 
-/* Returns the index of the request that completed; -1 if none did before that time of MPI_Wtime. 0: no limit.
- */
+/* Returns the index of the request that completed; -1 if none did by that time of MPI_Wtime. 0: no limit. */
 static int wait_any(MPI_Request *requests, int count, double until_s, MPI_Status *status) {
     double pause_s = first_sleep_s;
     for (int polls = 0;; polls++) {

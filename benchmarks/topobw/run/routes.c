@@ -120,8 +120,7 @@ static int find_silent(const struct topobw *run, const struct end *ends, struct 
     return count;
 }
 
-/* Sends this rank's datagrams and counts those that arrive; the mark of a datagram is its index in `arrived`.
- */
+/* Sends this rank's datagrams and counts arrivals; the mark of a datagram is its index in `arrived`. */
 static void exchange(const struct route_probe *probe, const struct silent *silent, int count, int *arrived) {
     int expected = 0;
     for (int way = 0; way < WAYS * count; way++) {

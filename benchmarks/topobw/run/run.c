@@ -126,20 +126,6 @@ bool topobw_meet(const struct topobw *run) {
     return topobw_on_any(run, run->stuck);
 }
 
-/* Answers every other sender's requests with the time; false when one did not come in time. */
-static bool tell_time(const struct role *role, double until_s) {
-    MPI_Status status;
-    for (int i = 0; i < CLOCK_READINGS * (role->sharers - 1); i++) {
-        MPI_Request request;
-        MPI_CHECK(MPI_Irecv(NULL, 0, MPI_CHAR, MPI_ANY_SOURCE, TAG_CLOCK, MPI_COMM_WORLD, &request));
-        if (!deadline_wait_status(&request, &status, until_s))
-            return false;
-        double now_s = MPI_Wtime();
-        MPI_CHECK(MPI_Send(&now_s, 1, MPI_DOUBLE, status.MPI_SOURCE, TAG_CLOCK, MPI_COMM_WORLD));
-    }
-    return true;
-}
-
 /* Estimates how far the first sender's clock is ahead, from the reading with the shortest round trip. False
  * if there was no answer in time; theirs_s must outlive a cancelled request. */
 static bool ask_time(const struct role *role, double until_s, double *theirs_s, double *ahead_s) {
@@ -172,7 +158,17 @@ static bool meet_sharers(struct topobw *run, const struct role *role, double unt
         return true;
     if (check_rank() != role->first_sharer)
         return ask_time(role, until_s, &run->clock_s, ahead_s);
-    return tell_time(role, until_s);
+    /* Answers every other sender's requests with the time; false when one did not come in time. */
+    MPI_Status status;
+    for (int i = 0; i < CLOCK_READINGS * (role->sharers - 1); i++) {
+        MPI_Request request;
+        MPI_CHECK(MPI_Irecv(NULL, 0, MPI_CHAR, MPI_ANY_SOURCE, TAG_CLOCK, MPI_COMM_WORLD, &request));
+        if (!deadline_wait_status(&request, &status, until_s))
+            return false;
+        double now_s = MPI_Wtime();
+        MPI_CHECK(MPI_Send(&now_s, 1, MPI_DOUBLE, status.MPI_SOURCE, TAG_CLOCK, MPI_COMM_WORLD));
+    }
+    return true;
 }
 
 #ifdef RAILYARD_TEST_FAULT
@@ -304,16 +300,6 @@ static void try_phase(struct topobw *run, struct stream *stream, int phase, stru
 
 /* ---- rank 0's view ---- */
 
-static int routers_on(const struct topobw *run, const struct tested_link *link) {
-    int most = ROUTE_UNKNOWN;
-    for (int k = 0; k < link->sharers; k++) {
-        int receiver = run->plan.transfers[link->first_transfer + k].to_rank;
-        int routers = (int)*topobw_routers(run, numbers_of_rank(run, receiver), link->phase);
-        most = routers > most ? routers : most;
-    }
-    return most;
-}
-
 /* Returns the routers on the way of a transfer from one of its ends, to be freed; NULL if one has no name. */
 static char *way_of_transfer(const struct topobw *run, const struct transfer *transfer, int from_rank) {
     const struct tested_link *link = &run->plan.links[transfer->link];
@@ -334,16 +320,6 @@ static char *way_of_transfer(const struct topobw *run, const struct transfer *tr
         way[length] = '\0';
     }
     return way;
-}
-
-static void find_ways(struct topobw *run) {
-    int count = run->plan.transfer_count;
-    run->ways = check_alloc(2 * (size_t)count, sizeof *run->ways);
-    for (int t = 0; run->hops > 0 && t < count; t++) {
-        const struct transfer *transfer = &run->plan.transfers[t];
-        run->ways[t] = way_of_transfer(run, transfer, transfer->from_rank);
-        run->ways[count + t] = way_of_transfer(run, transfer, transfer->to_rank);
-    }
 }
 
 /* Returns whether a link's packets cross it: all of their routers are those of the test, in order. */
@@ -392,11 +368,25 @@ static void judge(struct topobw *run) {
                                     .factor = run->config.factor,
                                     .host_gbyte_s = run->rates.host_gbyte_s};
     double *readings = check_alloc((size_t)run->rounds, sizeof *readings);
-    if (!run->ways)
-        find_ways(run);
+    if (!run->ways) {
+        int count = run->plan.transfer_count;
+        run->ways = check_alloc(2 * (size_t)count, sizeof *run->ways);
+        for (int t = 0; run->hops > 0 && t < count; t++) {
+            const struct transfer *transfer = &run->plan.transfers[t];
+            run->ways[t] = way_of_transfer(run, transfer, transfer->from_rank);
+            run->ways[count + t] = way_of_transfer(run, transfer, transfer->to_rank);
+        }
+    }
     for (int link = 0; link < run->plan.link_count; link++) {
         read_link(run, link, readings, &run->results[link]);
-        run->results[link].routers = routers_on(run, &run->plan.links[link]);
+        int most = ROUTE_UNKNOWN;
+        for (int k = 0; k < run->plan.links[link].sharers; k++) {
+            int receiver = run->plan.transfers[run->plan.links[link].first_transfer + k].to_rank;
+            int routers =
+                (int)*topobw_routers(run, numbers_of_rank(run, receiver), run->plan.links[link].phase);
+            most = routers > most ? routers : most;
+        }
+        run->results[link].routers = most;
         run->results[link].way = way_of_link(run, &run->plan.links[link], run->results[link].routers);
     }
     free(readings);
@@ -433,20 +423,6 @@ static void open_stream(struct topobw *run, struct problem *problem) {
     json_object_end(&json);
 }
 
-static void write_round(struct topobw *run, const double *rates) {
-    struct json json = json_start(run->rounds_file);
-    json.one_line = true;
-    json_object(&json);
-    json_key_integer(&json, "round", run->rounds_done);
-    json_key_double(&json, "at_s", MPI_Wtime() - run->begun_s);
-    json_key_array(&json, "rates_gbyte_s");
-    for (int link = 0; link < run->plan.link_count; link++)
-        json_double(&json, rates[link]);
-    json_array_end(&json);
-    json_object_end(&json);
-    (void)fflush(run->rounds_file);
-}
-
 /* On rank 0, which has all numbers. A full disk ends the stream but not the run. */
 static void keep_rounds(struct topobw *run, int rounds) {
     double *rates = check_alloc((size_t)run->plan.link_count, sizeof *rates);
@@ -454,8 +430,19 @@ static void keep_rounds(struct topobw *run, int rounds) {
         for (int link = 0; link < run->plan.link_count; link++)
             rates[link] = topobw_rate(run, link, topobw_link_seconds(run, link, round));
         stability_add(&run->stability, rates);
-        if (run->rounds_file)
-            write_round(run, rates);
+        if (run->rounds_file) {
+            struct json json = json_start(run->rounds_file);
+            json.one_line = true;
+            json_object(&json);
+            json_key_integer(&json, "round", run->rounds_done);
+            json_key_double(&json, "at_s", MPI_Wtime() - run->begun_s);
+            json_key_array(&json, "rates_gbyte_s");
+            for (int link = 0; link < run->plan.link_count; link++)
+                json_double(&json, rates[link]);
+            json_array_end(&json);
+            json_object_end(&json);
+            (void)fflush(run->rounds_file);
+        }
         run->rounds_done++;
     }
     free(rates);
@@ -581,15 +568,6 @@ static void measure_round(struct topobw *run, struct stream *stream, uint64_t ph
         }
 }
 
-/* Collective. Makes room for the routers of a way where they are to be asked for their names. */
-static void agree_on_hops(struct topobw *run) {
-    int is_traced = 0;
-    for (int phase = 0; run->config.routes != ROUTES_OFF && phase < PHASES_MAX; phase++)
-        is_traced |= run->roles[phase].is_traced;
-    MPI_CHECK(MPI_Allreduce(&is_traced, &run->hops, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
-    run->hops *= HOPS_MAX;
-}
-
 static void make_room(struct topobw *run, uint64_t phases) {
     run->rounds = run->config.repeats + 2 * run->config.retests;
     for (int phase = 0; phase < PHASES_MAX; phase++)
@@ -624,7 +602,12 @@ static bool soaks(const struct topobw *run) {
 void topobw_measure(struct topobw *run, struct problem *problem) {
     struct stream stream = stream_open(&run->config.stream);
     uint64_t phases = used_phases(run);
-    agree_on_hops(run);
+    /* Makes room for the routers of a way where they are to be asked for their names. */
+    int is_traced = 0;
+    for (int phase = 0; run->config.routes != ROUTES_OFF && phase < PHASES_MAX; phase++)
+        is_traced |= run->roles[phase].is_traced;
+    MPI_CHECK(MPI_Allreduce(&is_traced, &run->hops, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    run->hops *= HOPS_MAX;
     make_room(run, phases);
     run->limit_s = run->config.stream.limit_s;
     run->begun_s = MPI_Wtime();

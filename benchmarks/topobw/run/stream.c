@@ -103,27 +103,23 @@ struct stream_times stream_run(struct stream *stream, int to, int from, bool *st
     return (struct stream_times){start_s, progress.sent ? progress.sent_s : INFINITY};
 }
 
-/* Messages of one sender arrive in the order in which they were sent: message i is in slot i. */
-static bool verify_message(const struct stream *stream, int message, int from, struct problem *problem) {
-    const struct stream_config *config = stream->config;
-    size_t bytes = config->message_bytes;
-    const char *slot = stream->incoming + (size_t)message * bytes;
-    uint64_t key = payload_key_from(key_of(config, from), WORDS_APART * (uint64_t)message);
-    size_t wrong = payload_first_difference(slot, bytes, key);
-    if (wrong < bytes)
-        problem_set(
-            problem,
-            "data are wrong, no rate is printed: rank %d, message %d of %d, of %zu bytes from rank %d, byte "
-            "%zu",
-            check_rank(), message + 1, config->messages, bytes, from, wrong);
-    return wrong == bytes;
-}
-
 void stream_verify(const struct stream *stream, int from, struct problem *problem) {
     if (from < 0)
         return;
     payload_test_fault(stream->incoming, stream->config->message_bytes, check_rank());
-    for (int i = 0; i < stream->config->messages; i++)
-        if (!verify_message(stream, i, from, problem))
+    for (int i = 0; i < stream->config->messages; i++) {
+        /* Messages of one sender arrive in the order in which they were sent: message i is in slot i. */
+        const struct stream_config *config = stream->config;
+        size_t bytes = config->message_bytes;
+        const char *slot = stream->incoming + (size_t)i * bytes;
+        uint64_t key = payload_key_from(key_of(config, from), WORDS_APART * (uint64_t)i);
+        size_t wrong = payload_first_difference(slot, bytes, key);
+        if (wrong < bytes) {
+            problem_set(problem,
+                        "data are wrong, no rate is printed: rank %d, message %d of %d, of %zu bytes from "
+                        "rank %d, byte %zu",
+                        check_rank(), i + 1, config->messages, bytes, from, wrong);
             return;
+        }
+    }
 }

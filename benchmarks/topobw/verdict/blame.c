@@ -238,18 +238,6 @@ static int other_direction(const struct search *search, int link, const struct l
     return -1;
 }
 
-static void add_link(struct search *search, int link, const struct link_result *results) {
-    double missing[2];
-    int other = other_direction(search, link, results);
-    search->findings[search->count] =
-        (struct finding){.component = other < 0 ? COMPONENT_LINK : COMPONENT_CABLE, .rank = -1};
-    explain(search, link, results, missing);
-    if (other >= 0)
-        explain(search, other, results, missing);
-    search->findings[search->count].missing = sampling_median(missing, search->findings[search->count].links);
-    search->count++;
-}
-
 static int count_bad(const struct plan *plan, const struct link_result *results) {
     int bad = 0;
     for (int link = 0; link < plan->link_count; link++)
@@ -281,8 +269,18 @@ static void add_components(struct search *search, const struct link_result *resu
     while (find_suspect(search, &suspect) > 0)
         add_suspect(search, &suspect, results);
     for (int link = 0; link < search->plan->link_count; link++)
-        if (results[link].bad && search->explained_by[link] < 0)
-            add_link(search, link, results);
+        if (results[link].bad && search->explained_by[link] < 0) {
+            double missing[2];
+            int other = other_direction(search, link, results);
+            search->findings[search->count] =
+                (struct finding){.component = other < 0 ? COMPONENT_LINK : COMPONENT_CABLE, .rank = -1};
+            explain(search, link, results, missing);
+            if (other >= 0)
+                explain(search, other, results, missing);
+            search->findings[search->count].missing =
+                sampling_median(missing, search->findings[search->count].links);
+            search->count++;
+        }
     free(search->open);
     free(search->most);
     free(search->places);

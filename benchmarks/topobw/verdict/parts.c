@@ -55,14 +55,6 @@ static int weight(const struct search *search, int link, const char *part, bool 
     return listed_has(test->parts, part) ? FULL : listed_has(test->crossed, part) ? CROSSED : 0;
 }
 
-static int weights(const struct search *search, const char *part) {
-    bool dead = may_be_dead(search, part);
-    int sum = 0;
-    for (int link = 0; link < search->plan->link_count; link++)
-        sum += weight(search, link, part, dead);
-    return sum;
-}
-
 /* Returns the part after a comma of a list, to be freed; *end is the next comma. */
 static char *next_part(const char *comma, const char **end) {
     *end = strchr(comma + 1, ',');
@@ -96,7 +88,10 @@ static void consider(const struct search *search, const char *list, bool detour,
     const char *end = NULL;
     for (const char *comma = list; comma[1]; comma = end) {
         char *part = next_part(comma, &end);
-        int sum = weights(search, part);
+        bool dead = may_be_dead(search, part);
+        int sum = 0;
+        for (int link = 0; link < search->plan->link_count; link++)
+            sum += weight(search, link, part, dead);
         bool ties =
             detour && sum == *most && *best && strcmp(part, *best) != 0 && explain_alike(search, part, *best);
         if ((sum <= *most && !ties) || is_cleared(search, part)) {

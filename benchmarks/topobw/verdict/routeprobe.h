@@ -47,8 +47,7 @@ bool route_probe_name(double address, char *name, size_t bytes);
 void route_probe_volley(const struct route_probe *probe, const char *host, int port, unsigned char mark,
                         size_t bytes, int count);
 
-/* Counts the datagrams of each mark until the expected number has arrived or none arrives for the given time.
- */
+/* Counts the datagrams of each mark until all expected have arrived or none arrives for the given time. */
 void route_probe_count(const struct route_probe *probe, int *counts, int marks, int expected, int timeout_ms);
 
 /* The routers that a datagram with that mark crossed, others are dropped; ROUTE_UNKNOWN when none came in

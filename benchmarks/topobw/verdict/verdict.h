@@ -58,8 +58,7 @@ struct verdict_config {
     double host_gbyte_s; /* rate of a host's link in the links file */
 };
 
-/* Fills expectation, peers, missing and state of every link. Returns the factor used, 0 without expectations.
- */
+/* Fills expectation, peers, missing and state of every link. Returns the factor, 0 without expectations. */
 double verdict_judge(const struct verdict_config *config, const struct plan *plan,
                      struct link_result *results);
 

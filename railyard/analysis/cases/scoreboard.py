@@ -64,7 +64,7 @@ class Standing:
 def faster(name: str, score: Score, baseline: str, what: str = "") -> str:
     """Return `a is 2.11 times as fast as b (95 %: 2.09 to 2.13, 3 cases)`, the faster one first.
 
-    With `what` it is `a makes WHAT 2.11 times as fast as b`. Where launches are compared, it is `1 case, in this job`.
+    With `what` it is `a makes WHAT 2.11 times as fast as b`. Where launches are compared, it ends in `, in this job)`.
     """
     value, low, high = score.value, score.low, score.high
     if value < 1:

@@ -120,7 +120,7 @@ def _parsed(figure: Figure, name: str) -> ElementTree.Element:
     ElementTree.register_namespace("", _SVG)
     file = io.StringIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    if engine := figure.get_layout_engine():
+    if figure.axes and (engine := figure.get_layout_engine()):
         # Give the axes their places. `savefig` would draw the whole figure once more, for nothing but the places.
         FigureCanvasSVG(figure)  # texts are as wide as in the file
         dpi = figure.dpi

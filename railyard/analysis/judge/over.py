@@ -314,7 +314,7 @@ def _p_value(values: Sequence[Sequence[float]]) -> float | None:
 
 
 def _spread(row: Row, values: Sequence[Sequence[float]], p_holm: float | None, limit_percent: float) -> Spread:
-    """Return steady if the upper limit of the spread is within the limit, variable if allocations differ by more.
+    """Return the spread of a row: steady if its upper limit is within the limit, variable if allocations differ more.
 
     The upper limit is one-sided, of a standard deviation that is estimated from normal values.
     """

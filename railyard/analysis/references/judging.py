@@ -10,12 +10,11 @@ which the report has.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.analysis.references import limits, update
-from railyard.analysis.text import counted
+from railyard.analysis.text import counted, plain
 from railyard.records.references import Entry, Reference, References, kind_of
 from railyard.records.units import Better, Fom
 
@@ -150,15 +149,16 @@ def markdown(judged: int, changed: Sequence[Change], warnings: Iterable[str], en
     lines = [f"## railyard: {verdict}", ""]
     if changed:
         ordered = sorted(changed, key=lambda change: not change.is_worse)
-        rows = [HEAD, ("---",) * len(HEAD), *(change.cells for change in ordered)]
-        lines += [*_fitting([f"| {' | '.join(map(_plain, row))} |" for row in rows]), ""]
-    lines += _fitting([f"- warning: {_plain(warning)}" for warning in warnings], MOST_CHARACTERS // 4)
+        rows = [HEAD, *(change.cells for change in ordered)]
+        head, *body = (f"| {' | '.join(map(plain, row))} |" for row in rows)
+        lines += [*_fitting([head, f"|{' --- |' * len(HEAD)}", *body]), ""]
+    lines += _fitting([f"- warning: {plain(warning)}" for warning in warnings], MOST_CHARACTERS // 4)
     pasts = [past for entry in entries for past in entry.history]
     if pasts:
         newest = max(pasts, key=lambda past: past.created)
         records = counted(len({past.record for past in pasts}), "record")
         about = f"{records}, newest of {newest.created[:10]}"
-        lines += ["", f"History: {about} at commit {_plain(newest.commit[:12])}. The report has every figure."]
+        lines += ["", f"History: {about} at commit {plain(newest.commit[:12])}. The report has every figure."]
     return "\n".join(lines) + "\n"
 
 
@@ -171,8 +171,3 @@ def _fitting(lines: Sequence[str], most: int = MOST_CHARACTERS // 2) -> list[str
             return [*fitting, "", f"{len(lines) - len(fitting)} more in the report."]
         fitting.append(line)
     return fitting
-
-
-def _plain(text: str) -> str:
-    """Return text that Markdown shows on one line, as text."""
-    return re.sub(r"([\\`*_\[\]|<>#~@])", r"\\\1", " ".join(text.split())) if text != "---" else text

@@ -84,15 +84,12 @@ def conditions(grouped: Sequence[Case]) -> dict[str, str]:
     days = sorted(one.created[:10] for one in records)
     digest = hashlib.sha256("".join(sorted(one.sha256 for one in records)).encode()).hexdigest()
     libraries = (str((one.provenance["mpi"] or {}).get("library") or "") for one in records)
+    origins = {case.origin for case in grouped}
     listed = {
         "systems": (f"{one.system.name} ({one.system.partition}, {one.system.environment})" for one in records),
         "topologies": (one.case.topology.name for one in records if one.case.topology),
         "MPI": (re.split(r",|\. ", library)[0] for library in libraries),
-        **{
-            f"{origin} numbers": [ORIGIN_NOTES[origin]]
-            for origin in Origin
-            if origin in {one.origin for one in records}
-        },
+        **{f"{origin} numbers": [ORIGIN_NOTES[origin]] for origin in Origin if origin in origins},
         "dates": [" to ".join(sorted({days[0], days[-1]}))],
         "level of evidence": (level.text for case in grouped for level in _levels(case)),
         "evidence": [f"{counted(len(records), 'record')} of {counted(len({one.job for one in records}), 'job')}"],

@@ -14,7 +14,6 @@ import csv
 import io
 import json
 import operator
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -29,6 +28,7 @@ from railyard.analysis.judge.judged import Judged, JudgedCase, sections
 from railyard.analysis.judge.versus import Versus
 from railyard.analysis.report import page, screen
 from railyard.analysis.stats.verdicts import Finding
+from railyard.analysis.text import cell, plain
 from railyard.records import json_io
 from railyard.records.folded import slow
 from railyard.records.json_io import Json
@@ -138,7 +138,7 @@ def markdown(judged: Judged) -> str:
         cells = operator.attrgetter(*head[:3], "value", "interval", *head[5:])
         parts += ["## Scores\n\n" + _table(head, map(cells, judged.standings))]
     for section in sections(judged.over):
-        sentence = [_plain(section.sentence)] if section.sentence else []
+        sentence = [plain(section.sentence)] if section.sentence else []
         parts += [f"## {section.title}", *sentence, _table(section.table.columns, section.table.rows)]
     parts += [part for case in judged.cases for part in _case(case)]
     if absent := page.not_measured(judged.grouped):
@@ -162,7 +162,7 @@ _cells = operator.attrgetter("median", "change", "between", "p_holm", "verdict",
 
 def _case(judged: JudgedCase) -> Iterator[str]:
     case = judged.case
-    yield f"## {_plain(title(case))} ({case.origin})"
+    yield f"## {plain(title(case))} ({case.origin})"
     yield f"Launches: {cases.tally(case).text()}."
     if judged.comparisons:
         yield _list([f"{heading}: {text}" for heading, text, _ in comparison.statements(judged.comparisons)])
@@ -177,19 +177,12 @@ def _case(judged: JudgedCase) -> Iterator[str]:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    first, *others = ("| " + " | ".join(map(_plain, cells)) + " |" for cells in (head, *rows))
+    first, *others = ("| " + " | ".join(map(plain, cells)) + " |" for cells in (head, *rows))
     return "\n".join([first, "|" + "---|" * len(head), *others])
 
 
 def _list(items: Iterable[str]) -> str:
-    return "\n".join(f"- {_plain(item)}" for item in items)
-
-
-def _plain(text: str) -> str:
-    """Return text that Markdown shows unchanged, on one line, and that makes no element, link or table."""
-    escaped = re.sub(r"([\\`*_\[\]|~#!$])", r"\\\1", " ".join(text.split()))
-    escaped = escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"@(?=\w)|(?<=\w):(?=//)|(?<=www)\.", lambda mark: f"{mark[0]}<!-- -->", escaped)
+    return "\n".join(f"- {plain(item)}" for item in items)
 
 
 # ---- CSV ----
@@ -200,8 +193,6 @@ HEAD = (
     *("minimum", "maximum", "spread_percent", "change_percent", "change_low_percent", "change_high_percent"),
     *("p_value", "p_holm", "verdict", "outcome", "best", "faulty", "marked", "events"),
 )
-#: How a text begins that a spreadsheet would take for a formula; it gets an apostrophe.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_text(judged: Judged) -> str:
@@ -210,8 +201,7 @@ def csv_text(judged: Judged) -> str:
     writer = csv.DictWriter(file, HEAD, restval="", lineterminator="\n")
     writer.writeheader()
     for row in rows(judged):
-        texts = {name: value for name, value in row.items() if isinstance(value, str) and value.startswith(_FORMULA)}
-        writer.writerow({**row, **{name: f"'{value}" for name, value in texts.items()}})
+        writer.writerow({name: cell(value) if isinstance(value, str) else value for name, value in row.items()})
     return file.getvalue()
 
 

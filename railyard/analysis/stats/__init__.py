@@ -1,1 +1,1 @@
-"""Estimate medians, test differences and score placements."""
+"""Estimate medians, decide which differences are verdicts (`verdicts`), and score placements."""

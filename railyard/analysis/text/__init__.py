@@ -8,6 +8,7 @@ its FOM's name contains, so that page and record agree; markup, matplotlib.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -63,6 +64,18 @@ def percent(value: float | None, *, signed: bool = True) -> str:
 def capital(text: str) -> str:
     """Return a text that begins with a capital letter."""
     return text[:1].upper() + text[1:]
+
+
+def plain(text: str) -> str:
+    """Return text that Markdown shows unchanged, on one line, and that makes no element, link, mention or table."""
+    escaped = re.sub(r"([\\`*_\[\]|~#!$])", r"\\\1", " ".join(text.split()))
+    escaped = escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"@(?=\w)|(?<=\w):(?=//)|(?<=www)\.", lambda mark: f"{mark[0]}<!-- -->", escaped)
+
+
+def cell(text: str) -> str:
+    """Return the cell of a CSV file: an apostrophe before text that a spreadsheet would take for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def counted(count: int, word: str) -> str:

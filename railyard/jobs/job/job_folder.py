@@ -175,12 +175,12 @@ def launch(path: Path, planned: Planned) -> LaunchFiles:
     """Return what the files of a launch in a stage directory contain."""
     start_file, end_file = path / f"{planned.stem}.begun", path / f"{planned.stem}.ended"
     start, end = _numbers(start_file, 2), _numbers(end_file, 3)
-    evidence = json_object(path / f"{planned.stem}.evidence")
+    evidence, errors = json_object(path / f"{planned.stem}.evidence"), path / f"{planned.stem}.err"
     waits_s = waited_s(evidence)
     return LaunchFiles(
         start=Moment(time_s=start[0] + waits_s, monotonic_s=start[1] + waits_s) if start else None,
         end=Moment(status=int(end[0]), time_s=end[1], monotonic_s=end[2]) if end else None,
-        complaint=complaints.explained(path / f"{planned.stem}.err"),
+        complaint="; ".join(filter(None, (complaints.first(errors), complaints.notices(errors)))),
         evidence=evidence,
         is_cut_off=not end and (end_file if start else start_file).exists(),
         counted=Counted.read(path / f"{planned.stem}.nics"),

@@ -71,37 +71,33 @@ def schedule(collective: str, algorithm: str, shape: Shape) -> Schedule:
 # ---- rings, and what else is the same for any number of ranks ----
 
 
+def _in_steps(ranks: int, steps: Iterable[int], move: Callable[[int, int], Move]) -> Steps:
+    """Return steps in each of which every rank makes the move of (rank, step)."""
+    return [[move(rank, step) for rank in range(ranks)] for step in steps]
+
+
 def _ring_gather(ranks: int) -> Steps:
     """Each rank passes on the block that it got last."""
-    return [
-        [copy(rank, (rank + 1) % ranks, [(rank - step) % ranks]) for rank in range(ranks)] for step in range(ranks - 1)
-    ]
+    return _in_steps(ranks, range(ranks - 1), lambda rank, k: copy(rank, (rank + 1) % ranks, [(rank - k) % ranks]))
 
 
 def _ring_scatter(ranks: int) -> Steps:
     """Reduce round the ring; rank r ends with the sum of block r."""
-    return [
-        [add(rank, (rank + 1) % ranks, [(rank - step - 1) % ranks]) for rank in range(ranks)]
-        for step in range(ranks - 1)
-    ]
+    return _in_steps(ranks, range(1, ranks), lambda rank, k: add(rank, (rank + 1) % ranks, [(rank - k) % ranks]))
 
 
 def _pairwise_scatter(ranks: int) -> Steps:
     """In each step every rank sends another's own block to it."""
-    return [
-        [add(rank, (rank + step) % ranks, [(rank + step) % ranks]) for rank in range(ranks)] for step in range(1, ranks)
-    ]
+    return _in_steps(ranks, range(1, ranks), lambda rank, k: add(rank, (rank + k) % ranks, [(rank + k) % ranks]))
 
 
 def _bruck_gather(ranks: int) -> Steps:
     """In step k a rank sends all that it has to the rank 2^k before it."""
-    return [
-        [
-            copy(rank, (rank - reach) % ranks, [(rank + k) % ranks for k in range(min(reach, ranks - reach))])
-            for rank in range(ranks)
-        ]
-        for reach in _powers(ranks)
-    ]
+
+    def move(rank: int, reach: int) -> Move:
+        return copy(rank, (rank - reach) % ranks, [(rank + k) % ranks for k in range(min(reach, ranks - reach))])
+
+    return _in_steps(ranks, _powers(ranks), move)
 
 
 def _neighbor_gather(shape: Shape) -> Made:
@@ -129,10 +125,11 @@ def _powers(ranks: int) -> list[int]:
 
 def _pairwise(ranks: int) -> Steps:
     """In each step every rank sends another its block."""
-    return [
-        [Move(rank, (rank + step) % ranks, ((rank + step) % ranks,), (ranks + rank,), False) for rank in range(ranks)]
-        for step in range(ranks)
-    ]
+
+    def move(rank: int, step: int) -> Move:
+        return Move(rank, (rank + step) % ranks, ((rank + step) % ranks,), (ranks + rank,), False)
+
+    return _in_steps(ranks, range(ranks), move)
 
 
 def _bruck(shape: Shape) -> Made:
@@ -346,7 +343,7 @@ def _doubled(shape: Shape) -> Made:
 
 
 def _dissemination(ranks: int) -> Steps:
-    return [[add(rank, (rank + reach) % ranks, [0]) for rank in range(ranks)] for reach in _powers(ranks)]
+    return _in_steps(ranks, _powers(ranks), lambda rank, reach: add(rank, (rank + reach) % ranks, [0]))
 
 
 def _reduced(tree: Steps) -> Made:

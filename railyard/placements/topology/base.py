@@ -202,12 +202,16 @@ class Topology(Network):
 
     # Addresses, as numbers in the space of one rail.
 
+    @property
+    def address_limits(self) -> Mapping[str, tuple[int, int]]:
+        """Return value and limit, by field, of what the address space of a rail must hold."""
+        return {"routers": (len(self.coordinates), (1 << self.space_bits >> self._block_bits) - 1)}
+
     def check_addresses(self) -> None:
         """Raise InputError for a topology that does not fit the address space of a rail."""
-        limit = (1 << self.space_bits >> self._block_bits) - 1
-        if len(self.coordinates) > limit:
-            valid = f"at most {limit} in a virtual torus"
-            raise InputError(self.name, "routers", len(self.coordinates), valid)
+        for field, (value, limit) in self.address_limits.items():
+            if value > limit:
+                raise InputError(self.name, field, value, f"at most {limit} in a virtual torus")
 
     def node_offset(self, node: Node) -> int:
         """Return a node's address in its rail."""

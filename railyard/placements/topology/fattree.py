@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from railyard.base.errors import InputError
 from railyard.placements.arrays import Ints, np
 from railyard.placements.topology.base import no_route
 from railyard.placements.topology.chosen.rules import SHORTEST
@@ -106,11 +105,9 @@ class FatTree(Switched):
         hops: Ints = np.where(sources[..., 0] == destinations[..., 0], 0, 2)
         return hops
 
-    def check_addresses(self) -> None:
-        limits = {"tree.leaves": (self.leaves, MOST_LEAVES), "spines": (self.spines, self._switches)}
-        for field, (value, limit) in limits.items():
-            if value > limit:
-                raise InputError(self.name, field, value, f"at most {limit} in a virtual torus")
+    @property
+    def address_limits(self) -> Mapping[str, tuple[int, int]]:
+        return {"tree.leaves": (self.leaves, MOST_LEAVES), "spines": (self.spines, self._switches)}
 
     def node_offset(self, node: Node) -> int:
         return _address(node.slot % self.spines, node.coordinate[0], node.slot)

@@ -203,12 +203,10 @@ class Torus(Topology):
         )
         return (1.0, 1.0, 1.0), slowness
 
-    def check_addresses(self) -> None:
-        limits = (1 << self.space_bits - ADDRESS_BITS[0], *ADDRESSED)
-        for name, extent, limit in zip(DIMENSIONS, self.extents, limits, strict=True):
-            if extent > limit:
-                valid = f"at most {limit} in a virtual torus"
-                raise InputError(self.name, f"dimensions.{name}.extent", extent, valid)
+    @property
+    def address_limits(self) -> Mapping[str, tuple[int, int]]:
+        limits = zip(self.extents, (1 << self.space_bits - ADDRESS_BITS[0], *ADDRESSED), strict=True)
+        return {f"dimensions.{name}.extent": limit for name, limit in zip(DIMENSIONS, limits, strict=True)}
 
     def node_offset(self, node: Node) -> int:
         return _address(node.coordinate) + node.slot

@@ -207,15 +207,11 @@ def iterations(launch: Launch) -> Iterations | None:
 def _measured(alike: Sequence[Launch]) -> Iterable[tuple[Launch, float, bool, bool]]:
     """Yield launches of a combination: slower by how many percent, by single iterations alone, whether it is slow."""
     by_median, by_mean = _slowness(alike, statistics.median), _slowness(alike, statistics.fmean)
-    limits = [_limit(by_median), _limit(by_mean)]
+    limits = [max(_fence(slowness), math.log1p(LEAST_PERCENT / 100)) for slowness in (by_median, by_mean)]
     for launch, middle, mean in zip(alike, by_median, by_mean, strict=True):
         is_spike = middle <= limits[0] and mean > limits[1]
         is_slow = len(alike) >= ENOUGH and (is_spike or middle > limits[0])
         yield launch, 100 * math.expm1(mean if is_spike else middle), is_spike, is_slow
-
-
-def _limit(slowness: Sequence[float]) -> float:
-    return max(_fence(slowness), math.log1p(LEAST_PERCENT / 100))
 
 
 def _fence(values: Sequence[float]) -> float:

@@ -7,8 +7,9 @@ figure, and those whose figures are all rates.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from railyard.records.programs.base import Contradictions, Follows, Run, nothing, numbers, outside, unlike
 
@@ -62,18 +63,12 @@ def _lulesh(run: Run) -> Iterator[str]:
         yield from _rate(run, {"fom_kzone_s": 7, "elapsed_s": 2}, (zones, zones), half_s=5e-3)
 
 
-def _amg(run: Run) -> Iterator[str]:
-    """Yield a line unless the figure of merit is (set-up + 3 x solve) / 4."""
-    yield from run.lacks(("fom_per_s", "setup_per_s", "solve_per_s"))
-    for _, (fom, setup, solve) in run.points("fom_per_s", "setup_per_s", "solve_per_s"):
-        yield from unlike("fom_per_s", fom, [(a + 3 * b) / 4 for a, b in zip(setup, solve, strict=False)], room=1e-5)
-
-
-def _amg2023(run: Run) -> Iterator[str]:
-    """Yield a line unless the figure of merit is that of one set-up and one solution."""
-    yield from run.lacks(("fom_per_s", "setup_per_s", "solve_per_s"))
-    for _, (fom, setup, solve) in run.points("fom_per_s", "setup_per_s", "solve_per_s"):
-        both = [a * b / (a + b) for a, b in zip(setup, solve, strict=False)]
+def _of_set_up_and_solve(run: Run, *, combined: Callable[[float, float], float]) -> Iterator[str]:
+    """Yield a line unless the figure of merit is what `combined` gives of the rates of set-up and solution."""
+    figures = ("fom_per_s", "setup_per_s", "solve_per_s")
+    yield from run.lacks(figures)
+    for _, (fom, setup, solve) in run.points(*figures):
+        both = [combined(*pair) for pair in zip(setup, solve, strict=False)]
         yield from unlike("fom_per_s", fom, both, room=1e-5)
 
 
@@ -145,8 +140,9 @@ def _osu(run: Run) -> Iterator[str]:
 
 #: Benchmark -> the function that yields its contradictions, for programs that are not railyard's own.
 _CONTRADICTIONS: Mapping[str, Contradictions] = {
-    "amg": _amg,
-    "amg2023": _amg2023,
+    # one set-up and three solutions, of rates; one set-up and one solution, of times
+    "amg": functools.partial(_of_set_up_and_solve, combined=lambda setup, solve: (setup + 3 * solve) / 4),
+    "amg2023": functools.partial(_of_set_up_and_solve, combined=lambda setup, solve: setup * solve / (setup + solve)),
     "hpcg": _hpcg,
     "lulesh": _lulesh,
     "minife": _minife,

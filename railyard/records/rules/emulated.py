@@ -17,11 +17,8 @@ from railyard.records.json_io import Json
 from railyard.records.record import Guard, Guarded, Launch, Origin, Record
 from railyard.records.rules import rebuilt
 from railyard.records.rules.registry import Fault, ended_well, rule
-from railyard.torus.virtual.error_bound import VOID_PERCENT, ErrorBound
+from railyard.torus.virtual.error_bound import ENOUGH_TRAFFIC_S, HOST_SHARE, TRAFFIC_SHARE, VOID_PERCENT, ErrorBound
 
-#: The same values as in railyard.torus.virtual.fidelity; a test compares them.
-HOST_SHARE = 0.5
-ENOUGH_TRAFFIC_S = 1.0
 SHARES = ("idle_share", "softirq_share", "steal_share")
 NUMBERS = ("watched_s", "traffic_s", "host_limited_s", *SHARES, "busiest_link_share", "drops")
 #: Two programs time the same launch differently, by the time that the second needs to start.
@@ -90,8 +87,6 @@ def judged(figures: Mapping[str, Json]) -> Guarded:
 ROOM = 1.05
 #: The most time of a launch with traffic that is not watched: an interval at its beginning and one at its end.
 UNWATCHED_S = 0.2
-#: The largest share of its rate that a link may send in an interval that counts as one without traffic.
-TRAFFIC_SHARE = 0.05
 
 
 @rule("busiest-link")

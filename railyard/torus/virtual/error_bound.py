@@ -21,8 +21,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+#: A launch is void above this error, that is if what made it late took a larger share of its time.
 VOID_PERCENT = 5.0
 WARNING_PERCENT = VOID_PERCENT / 2
+#: It is void also if the machine was the limit for more than this share of the time with traffic ...
+HOST_SHARE = 0.5
+#: ... and there were as many seconds with traffic. Less is a few intervals, one with the ranks' start.
+ENOUGH_TRAFFIC_S = 1.0
+#: An interval has traffic if the busiest link sends at this share of its rate, or if there are so many packets per
+#: second, of so many bytes on average.
+TRAFFIC_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

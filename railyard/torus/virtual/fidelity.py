@@ -34,16 +34,20 @@ from railyard.placements.topology.base import Topology
 from railyard.torus.plan import pace
 from railyard.torus.virtual import counters, error_bound, lifecycle, machines, packet_budget
 from railyard.torus.virtual.counters import CounterReading, LinkCounter
-from railyard.torus.virtual.error_bound import ErrorBound, Lateness, RankActivity
+from railyard.torus.virtual.error_bound import (
+    ENOUGH_TRAFFIC_S,
+    HOST_SHARE,
+    TRAFFIC_SHARE,
+    ErrorBound,
+    Lateness,
+    RankActivity,
+)
 from railyard.torus.virtual.lifecycle import VirtualTorus
 
 FORMAT = "railyard-evidence/1"
 CGROUPS = Path("/sys/fs/cgroup")
 INTERVAL_MS = 100
 END_OF_SNAPSHOT = "\n.\n"
-#: An interval has traffic if the busiest link sends at this share of its rate, or if there are so many packets per
-#: second, of so many bytes on average.
-TRAFFIC_SHARE = 0.05
 BULK_PACKETS_S = 1000
 BULK_BYTES = 500
 #: The machine is busy with packets if its processors are idle for less than IDLE_SHARE of the time and spend at least
@@ -54,12 +58,8 @@ SOFTIRQ_SHARE = 0.1
 HOT_SOFTIRQ_SHARE = 0.5
 #: A link that sends at more than this share of its rate is the limit, and not the machine.
 LINK_SHARE = 0.6
-#: Seconds with traffic that a verdict against the machine needs. Less is a few intervals, one with the ranks' start.
-ENOUGH_TRAFFIC_S = 1.0
 #: The same if ranks show when they take timed samples, because then the start is left out.
 ENOUGH_TIMED_S = 0.3
-#: A launch is void if the machine was the limit for more than this share of the time with traffic.
-HOST_SHARE = 0.5
 
 
 class GuardVerdict(StrEnum):

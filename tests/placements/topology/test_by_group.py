@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.commands import Run
 from support.topology import flies
 from support.topology.topologies import gemini
 
@@ -102,14 +100,3 @@ def test_pods_of_a_fat_tree_are_groups() -> None:
     tree = flies.made("fat_tree", {"levels": [{"children": 2, "parents": 2}, {"children": 3, "parents": 1}]})
     assert tree.groups.tolist() == [0, 0, 1, 1, 2, 2]
     assert per_group(choose(allocate(PLUS, "contiguous"), 6, "even-groups", 3)) == [2, 2, 2]
-
-
-def test_place_shows_switches_and_groups(railyard: Run) -> None:
-    done = railyard(
-        "place", "dragonfly-72", "--grid", "4x3", "--placement", "by-group@even-groups:3", "--format", "json"
-    )
-    assert json.loads(done.stdout)["groups"] == {
-        "switches": 6,
-        "groups": 3,
-        "nodes_per_group": {"0": 4, "1": 4, "2": 4},
-    }

@@ -22,10 +22,10 @@ def chosen(topology: Topology, choose: str, **more: Any) -> Topology:
     return catalog.parse(document, source="here")
 
 
-def link_bytes(topology: Topology, *messages: tuple[int, int, float]) -> dict[str, float]:
-    """Return the expected bytes of each link by name, of messages (node, node, bytes)."""
-    source, target, sizes = (np.array(column) for column in zip(*messages, strict=True))
-    carried = topology.carry(topology.router_of_node[source], target, sizes.astype(np.float64))
+def link_bytes(topology: Topology, message: tuple[int, int, float], *gone: str) -> dict[str, float]:
+    """Return the expected bytes of each link by name, of a message (node, node, bytes) where some links are dead."""
+    source, target, size = (np.array([part]) for part in message)
+    carried = topology.carry(topology.router_of_node[source], target, size, gone=frozenset(gone))
     flat = carried.link_bytes.ravel()
     return {name: float(flat[place]) for name, place in topology.link_places.items() if flat[place]}
 
@@ -127,10 +127,7 @@ def test_ugal_is_never_slower_than_minimal_or_valiants_ways() -> None:
 
 def test_dead_links_are_no_ways() -> None:
     topology = chosen(gemini("3x3x1"), "sprayed")
-    gone = frozenset({"X+ 0,0,0>1,0,0", "X- 1,0,0>0,0,0"})
-    carried = topology.carry(np.array([0]), np.array([4]), np.array([8.0]), gone=gone)
-    flat = carried.link_bytes.ravel()
-    sent = {name: flat[place] for name, place in topology.link_places.items() if flat[place]}
+    sent = link_bytes(topology, (0, 4, 8.0), "X+ 0,0,0>1,0,0", "X- 1,0,0>0,0,0")
     assert sent == {"Y+ 0,0,0>0,1,0": 8.0, "X+ 0,1,0>1,1,0": 8.0}
 
 

@@ -46,17 +46,12 @@ GROUPED = {
 every_network = pytest.mark.parametrize("topology", [*KINDS.values(), *GROUPED.values()], ids=[*KINDS, *GROUPED])
 
 
-def graph(topology: Topology) -> nx.Graph:
-    pairs = ((link.source, link.target) for link in topology.first_rail)
-    found: nx.Graph = nx.Graph(pairs)
-    return found
-
-
 @pytest.mark.parametrize(
     "topology", [*KINDS.values(), gemini("5x2x3"), gemini("4x4x1")], ids=[*KINDS, "5x2x3", "4x4x1"]
 )
 def test_hops_routes_and_networkx_agree(topology: Topology) -> None:
-    lengths = dict(nx.all_pairs_shortest_path_length(graph(topology)))
+    graph: nx.Graph = nx.Graph((link.source, link.target) for link in topology.first_rail)
+    lengths = dict(nx.all_pairs_shortest_path_length(graph))
     for source, target in itertools.product(topology.coordinates, repeat=2):
         shortest = lengths[Router(coordinate=source)][Router(coordinate=target)]
         assert int(topology.hops(np.array(source), np.array(target))) == shortest
@@ -125,9 +120,14 @@ def test_the_kernels_tables_lead_where_the_routes_do(topology: Topology, dead: b
             assert not dead or not {cable, topology.reverse(cable)} & set(wanted)
 
 
-@every_network
+@pytest.mark.parametrize(
+    "topology",
+    [*KINDS.values(), *GROUPED.values(), gemini("5x3x1"), gemini("3x1x1")],
+    ids=[*KINDS, *GROUPED, "5x3x1", "3x1x1"],
+)
 def test_every_dead_cable_has_a_detour(topology: Topology) -> None:
-    for cable in [link for link in topology.links() if link.step > 0 and link.source.rail == 0][:12]:
+    cables = [link for link in topology.links() if link.step > 0 and link.source.rail == 0]
+    for cable in cables[:: 1 + len(cables) // 12]:
         gone = [cable, topology.reverse(cable)]
         around = topology.detours(gone, 0)
         for source, destination in itertools.product(topology.coordinates, topology.destinations):

@@ -139,12 +139,9 @@ def _output(parser: Parser, text: str, left: str) -> Reader:
 
 def _source(name: str) -> Reader:
     """Return the reader of one kind of coordinates, whatever a text looks like."""
-    samples = {key: case["text"] for key, case in cases("coordinates").items() if _kind(case) == name}
+    every = cases("coordinates").items()
+    samples = {key: case["text"] for key, case in every if case.get("value", {}).get("kind", "") == name}
     return Reader(read=lambda path: sources.read(path, name), samples=samples or {"none": ""})
-
-
-def _kind(case: Mapping[str, Any]) -> str:
-    return str(case.get("value", {}).get("kind", ""))
 
 
 #: Readers of what sites and their tools write.

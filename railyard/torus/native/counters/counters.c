@@ -179,14 +179,6 @@ static struct port *find(struct host *host, int index) {
     return NULL;
 }
 
-static struct port *add(struct host *host, int index) {
-    host->ports = grown(host->ports, host->count + 1, sizeof *host->ports);
-    struct port *added = &host->ports[host->count++];
-    *added = (struct port){.index = index};
-    snprintf(added->host, sizeof added->host, "%s", host->name);
-    return added;
-}
-
 static void take_link(struct host *host, const struct nlmsghdr *message) {
     const struct ifinfomsg *body = NLMSG_DATA(message);
     const struct rtattr *first = IFLA_RTA(body);
@@ -195,8 +187,13 @@ static void take_link(struct host *host, const struct nlmsghdr *message) {
     if (!name || strcmp(RTA_DATA(name), "lo") == 0 || strcmp(RTA_DATA(name), "mgmt0") == 0)
         return;
     struct port *match = find(host, body->ifi_index);
-    if (!match)
-        match = add(host, body->ifi_index);
+    if (!match) {
+        host->ports = grown(host->ports, host->count + 1, sizeof *host->ports);
+        struct port *added = &host->ports[host->count++];
+        *added = (struct port){.index = body->ifi_index};
+        snprintf(added->host, sizeof added->host, "%s", host->name);
+        match = added;
+    }
     snprintf(match->name, sizeof match->name, "%s", (const char *)RTA_DATA(name));
     copy(&match->stats, sizeof match->stats, attribute(first, length, IFLA_STATS64));
 }
@@ -301,20 +298,6 @@ static void print_histogram(const char *name, const struct histogram *histogram)
 
 /* The torus. */
 
-/* Ranks are on every host but the head. */
-static struct ranks *open_ranks(const glob_t *paths, int prefix) {
-    ino_t *inodes = zeroed(paths->gl_pathc, sizeof *inodes);
-    size_t count = 0;
-    for (size_t i = 0; i < paths->gl_pathc; i++) {
-        struct stat status;
-        if (strcmp(paths->gl_pathv[i] + prefix, "head") != 0 && stat(paths->gl_pathv[i], &status) == 0)
-            inodes[count++] = status.st_ino;
-    }
-    struct ranks *ranks = ranks_open(inodes, count);
-    free(inodes);
-    return ranks;
-}
-
 static struct torus open_torus(const char *name) {
     char pattern[256];
     int prefix = snprintf(pattern, sizeof pattern, "/run/netns/railyard.%s.*", name) - 1;
@@ -324,7 +307,16 @@ static struct torus open_torus(const char *name) {
         exit(EXIT_CANNOT);
     }
     struct torus torus = {.hosts = zeroed(paths.gl_pathc, sizeof(struct host)), .routed = open_routed(name)};
-    torus.ranks = open_ranks(&paths, prefix);
+    /* Ranks are on every host but the head. */
+    ino_t *inodes = zeroed(paths.gl_pathc, sizeof *inodes);
+    size_t count = 0;
+    for (size_t i = 0; i < paths.gl_pathc; i++) {
+        struct stat status;
+        if (strcmp(paths.gl_pathv[i] + prefix, "head") != 0 && stat(paths.gl_pathv[i], &status) == 0)
+            inodes[count++] = status.st_ino;
+    }
+    torus.ranks = ranks_open(inodes, count);
+    free(inodes);
     if (torus.routed) {
         torus.hosts->count = torus.routed->copy->links;
         torus.hosts->ports = zeroed(torus.hosts->count, sizeof(struct port));
@@ -455,8 +447,7 @@ static struct processor since(const struct processor *after, const struct proces
     };
 }
 
-/* Ticks of the processor that spent most time on packets: one flow can saturate it while all others are idle.
- */
+/* Ticks of the processor that spent most time on packets: one flow can saturate it while others are idle. */
 static struct processor hottest(const struct processors *after, const struct processors *before) {
     struct processor hot = {0};
     for (int i = 0; i < CPU_SETSIZE; i++) {
@@ -494,15 +485,6 @@ static struct busiest sweep(struct torus *torus, double seconds, bool timed) {
     return busiest;
 }
 
-/* Return the busiest port of all sweeps in which ranks took timed samples, of `seconds` in all. */
-static struct busiest busiest_timed(const struct torus *torus, double seconds) {
-    struct busiest busiest = {0};
-    for (const struct host *host = torus->hosts; host < torus->hosts + torus->count; host++)
-        for (const struct port *port = host->ports; port < host->ports + host->count; port++)
-            compare(&busiest, port, port->timed_bytes, seconds);
-    return busiest;
-}
-
 /* One line for each interval, until standard input ends. */
 static void watch(struct torus *torus, int interval_ms) {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -529,7 +511,10 @@ static void watch(struct torus *torus, int interval_ms) {
         before = after;
         then = now;
     }
-    struct busiest busiest = busiest_timed(torus, timed_s);
+    struct busiest busiest = {0};
+    for (const struct host *host = torus->hosts; host < torus->hosts + torus->count; host++)
+        for (const struct port *port = host->ports; port < host->ports + host->count; port++)
+            compare(&busiest, port, port->timed_bytes, timed_s);
     if (timed_s > 0 && busiest.port != NULL)
         printf("b %.4f %.4f %s %s\n", timed_s, busiest.share, busiest.port->host, busiest.port->name);
 }

@@ -5,8 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A packet that lives no longer is likely to expire (traceroute): the others of its flow do not wait for it.
- */
+/* A packet that lives no longer is likely to expire (traceroute): others of its flow do not wait for it. */
 enum { LEAST_ORDERED_TIME_TO_LIVE = ANSWER_TIME_TO_LIVE };
 enum { MOST_TRIES = 64 }; /* of three parts, a third is drawn so often with probability 1 - 2e-12 */
 

@@ -48,15 +48,6 @@ static void add_address(struct reader *reader, const char *line) {
         (struct address){.ip = ntohl(ip.s_addr), .node = (uint32_t)node};
 }
 
-static void set_machine(struct reader *reader, const char *line) {
-    struct network *network = reader->network;
-    long long host, machine;
-    if (sscanf(line, "%*s %lld %lld", &host, &machine) != 2 || !is_below(host, network->host_count) ||
-        !is_below(machine, network->peers == NULL ? MOST_PARTS : network->peers->count))
-        wrong(reader, "expected: in HOST MACHINE");
-    network->hosts[host].machine = (uint32_t)machine;
-}
-
 static void add_link(struct reader *reader, const char *line) {
     struct network *network = reader->network;
     network->links = grown(network->links, network->link_count + 1, sizeof *network->links);
@@ -243,7 +234,12 @@ static void read_line(struct reader *reader, const char *line) {
     } else if (strncmp(line, "address ", 8) == 0) {
         add_address(reader, line);
     } else if (strncmp(line, "in ", 3) == 0) {
-        set_machine(reader, line);
+        struct network *network = reader->network;
+        long long host, machine;
+        if (sscanf(line, "%*s %lld %lld", &host, &machine) != 2 || !is_below(host, network->host_count) ||
+            !is_below(machine, network->peers == NULL ? MOST_PARTS : network->peers->count))
+            wrong(reader, "expected: in HOST MACHINE");
+        network->hosts[host].machine = (uint32_t)machine;
     } else if (strncmp(line, "node ", 5) == 0 || strncmp(line, "router ", 7) == 0) {
         bool node = line[0] == 'n';
         struct network *network = reader->network;
@@ -276,8 +272,7 @@ struct at {
     uint8_t channel;
 };
 
-/* Stamps of walks, for each link and channel: where a walk to the same address has been, the rest is known.
- */
+/* Stamps of walks, for each link and channel: where a walk to that address has been, the rest is known. */
 struct stamps {
     uint64_t *of;
     uint64_t first, now; /* of the first walk to this address, and of this walk */
@@ -362,8 +357,7 @@ static uint32_t longest(const struct reader *reader, uint32_t here, int32_t part
     return steps[here] = most + 1;
 }
 
-/* Walk all ways of escape: from every router, by every part of the network and without one, to every address.
- */
+/* Walk all ways of escape: from every router, by every part and without one, to every address. */
 static void check_escapes(const struct reader *reader) {
     const struct network *network = reader->network;
     uint8_t *seen = zeroed(network->link_count, 1); /* a bit for each channel by which a walk went on */
@@ -450,21 +444,6 @@ static void check_choices(const struct reader *reader) {
     free(seen);
 }
 
-/* Check the usual routes from every NIC to every address. */
-static void check_routes(const struct reader *reader) {
-    const struct network *network = reader->network;
-    struct at *starts = zeroed(network->link_count, sizeof *starts);
-    size_t count = 0;
-    for (uint32_t i = 0; i < network->link_count; i++) {
-        uint32_t router = (uint32_t)network->links[i].target;
-        bool is_first = count == 0 || starts[count - 1].router != router; /* of the NICs at a router */
-        if (is_first && network->hosts[network->links[i].source].node)
-            starts[count++] = (struct at){.router = router, .link = (int32_t)i};
-    }
-    follow_all(reader, starts, count, CHANNELS);
-    free(starts);
-}
-
 static void check(const struct reader *reader) {
     const struct network *network = reader->network;
     if (network->cell_bytes == 0 || network->buffer_bytes < network->cell_bytes || network->nic_bytes == 0 ||
@@ -481,7 +460,17 @@ static void check(const struct reader *reader) {
     free(inputs);
     if (queues > MOST_QUEUES)
         wrong(reader, "too many links at one host");
-    check_routes(reader);
+    /* Check the usual routes from every NIC to every address. */
+    struct at *starts = zeroed(network->link_count, sizeof *starts);
+    size_t count = 0;
+    for (uint32_t i = 0; i < network->link_count; i++) {
+        uint32_t router = (uint32_t)network->links[i].target;
+        bool is_first = count == 0 || starts[count - 1].router != router; /* of the NICs at a router */
+        if (is_first && network->hosts[network->links[i].source].node)
+            starts[count++] = (struct at){.router = router, .link = (int32_t)i};
+    }
+    follow_all(reader, starts, count, CHANNELS);
+    free(starts);
     if (network->choices.choose != CHOOSE_FIXED) {
         for (uint32_t i = 0; i < network->host_count; i++) {
             if (network->hosts[i].node)

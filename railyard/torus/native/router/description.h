@@ -6,18 +6,20 @@
  *   nic BYTES                       what a NIC reads ahead of what it sends
  *   node NAME NETNS                 a host with a network namespace (a path)
  *   router NAME A.B.C.D             the address from which it answers for packets that expire
- *   in HOST MACHINE                 the machine whose router has it, where there are several (peers.h); else
- * 0 address NODE A.B.C.D link HOST PORT HOST PORT RATE_BYTE_S LATENCY_NS RING DATELINE DOWN trouble LINK
- * AT_NS FOR_NS EVERY_NS SILENT DAMAGED JITTER_NS     at most one for each link (troubles.h) choose KIND SEED
- * PARTS RESTORED GAP_NS ESCAPES fair                            sources take turns on a link, and not inputs
+ *   in HOST MACHINE                 the machine whose router has it, where there are several (peers.h)
+ *   address NODE A.B.C.D
+ *   link HOST PORT HOST PORT RATE_BYTE_S LATENCY_NS RING DATELINE DOWN
+ *   trouble LINK AT_NS FOR_NS EVERY_NS SILENT DAMAGED JITTER_NS     at most one for each link (troubles.h)
+ *   choose KIND SEED PARTS RESTORED GAP_NS ESCAPES
+ *   fair                            sources take turns on a link, and not inputs
  *   route ROUTER A.B.C.D/BITS LINK
  *   way ROUTER ROUTER LINK ...      the shortest ways to another router
  *   via ROUTER PART LINK ...        the shortest ways to a part of the network; none from inside it
  *
  * Hosts (nodes and routers) and links are numbered from 0 in the order of their lines; other lines name them
- * by number. Routes are last, with ways among them. A link that leaves a node is a NIC: its port is the name
- * of its interface. RING is 2 * dimension + 1 for minus, and -1 for host links; DATELINE and DOWN are 0 or 1.
- * The longest prefix decides, as in the kernel's routing tables.
+ * by number; a host without `in` is on machine 0. Routes are last, with ways among them. A link that leaves a
+ * node is a NIC: its port is the name of its interface. RING is 2 * dimension + 1 for minus, and -1 for host
+ * links; DATELINE and DOWN are 0 or 1. The longest prefix decides, as in the kernel's routing tables.
  *
  * Without `choose` all take the routes. KIND is a name of ROUTER_RULES (network.h); RESTORED and ESCAPES are
  * 0 or 1, and ESCAPES is 0 in tests alone. Ways of one pair may be on several lines, one behind the other.

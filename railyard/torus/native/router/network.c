@@ -11,12 +11,6 @@ enum { WORD_BITS = 64 };
 
 /* Lay-out. */
 
-static struct nic *new_nic(const struct network *network) {
-    struct nic *nic = zeroed(1, sizeof *nic);
-    nic->flows = zeroed(network->address_count, sizeof *nic->flows);
-    return nic;
-}
-
 /* Lay out what chosen routes need in addition. */
 static void prepare_choices(struct network *network) {
     for (uint32_t i = 0; i < network->host_count; i++)
@@ -61,10 +55,13 @@ void network_prepare(struct network *network, struct counters_header *header, ui
         const struct host *source = &network->hosts[link->source];
         link->words = (source->inputs * CHANNELS + WORD_BITS - 1) / WORD_BITS;
         link->waiting = zeroed(link->words, sizeof *link->waiting);
-        if (source->node && is_own(network, link->source))
-            link->nic = new_nic(network);
-        else if (network->fair && !source->node)
+        if (source->node && is_own(network, link->source)) {
+            struct nic *nic = zeroed(1, sizeof *nic);
+            nic->flows = zeroed(network->address_count, sizeof *nic->flows);
+            link->nic = nic;
+        } else if (network->fair && !source->node) {
             link->served = zeroed(network->address_count + 1, sizeof *link->served);
+        }
         if (link->trouble != NULL)
             link->trouble->begun_ns = now_ns;
     }
@@ -250,8 +247,7 @@ static uint64_t with_jitter(struct network *network, uint32_t index, uint64_t no
     return late_ns;
 }
 
-/* Put a cell on a link that is free and has the credit for it. A damaged cell begins anew after a round trip.
- */
+/* Put a cell on a link that is free and has the credit for it. A damaged cell restarts after a round trip. */
 static void start(struct network *network, uint32_t index, struct cell *cell, uint64_t now_ns) {
     struct link *link = &network->links[index];
     struct chunk *chunk = cell->chunk;
