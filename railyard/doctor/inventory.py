@@ -142,23 +142,24 @@ BUILT_BY = {"mpicc.openmpi": "openmpi", "mpicc.mpich": "mpich"}
 SITE = "site"
 
 
-def look(root: Path = SYS, environment: Mapping[str, str] = os.environ) -> Machine:
+def look(root: Path = SYS) -> Machine:
     """Return the parts of this machine; `root` is its /sys."""
-    here = node.describe(root.parent, environment)
+    here = node.describe(root.parent, os.environ)
+    envmod = os.environ.get("MODULES_CMD") or os.environ.get("MODULESHOME")
     return Machine(
         hostname=platform.node().partition(".")[0],
         cpus=os.cpu_count() or 1,
         numa_nodes=max(1, len(list((root / "bus/node/devices").glob("node*")))),
         scheduler=scheduler(),
-        mpis=tuple(dataclasses.replace(mpi, built=_is_built(mpi)) for mpi in _mpis(environment)),
+        mpis=tuple(dataclasses.replace(mpi, built=_is_built(mpi)) for mpi in _mpis()),
         nodes={here["host"]: here},
         nics=nics(root),
         nic_notes=nic_notes(root),
         gpus=len(here["gpus"]),
-        modules=tuple(name for name in environment.get("LOADEDMODULES", "").split(":") if name),
-        modules_system=modules_system(environment),
+        modules=tuple(name for name in os.environ.get("LOADEDMODULES", "").split(":") if name),
+        modules_system="lmod" if os.environ.get("LMOD_CMD") else "envmod" if envmod else "",
         built=tuple(sorted(path.parts[-3].removeprefix("benchmarks-") for path in BUILD.glob("benchmarks-*/bin/halo"))),
-        tools={name: find(environment) for name, find in TOOLS.items()},
+        tools={name: find() for name, find in TOOLS.items()},
         is_root=os.geteuid() == 0,
         user_namespaces=_ended_well(["unshare", "--user", "--map-root-user", "--net", "true"]) is not None,
     )
@@ -172,13 +173,6 @@ def _is_built(mpi: Mpi) -> bool:
     by = re.search(r"^CMAKE_C_COMPILER:\w+=(.*)$", sysfs.text(folder / "CMakeCache.txt"), re.M)
     is_other = by and Path(by[1]).resolve() != Path(shutil.which(mpi.compiler) or "").resolve()
     return mpi.compiler in BUILT_BY or not is_other
-
-
-def modules_system(environment: Mapping[str, str]) -> str:
-    """Return ReFrame's name of the module system; empty where there is none."""
-    if environment.get("LMOD_CMD"):
-        return "lmod"
-    return "envmod" if environment.get("MODULES_CMD") or environment.get("MODULESHOME") else ""
 
 
 def scheduler() -> Scheduler:
@@ -257,17 +251,17 @@ def _partitions(text: str) -> tuple[Partition, ...]:
     )
 
 
-def _mpis(environment: Mapping[str, str]) -> list[Mpi]:
-    if version := environment.get("CRAY_MPICH_VERSION"):
+def _mpis() -> list[Mpi]:
+    if version := os.environ.get("CRAY_MPICH_VERSION"):
         return [Mpi(name="cray-mpich", version=version, compiler="cc")]
     by_name: dict[str, Mpi] = {}
     for wrapper in filter(shutil.which, WRAPPERS):
-        if mpi := _identified(wrapper, environment):
+        if mpi := _identified(wrapper):
             by_name.setdefault(mpi.name, mpi)
     return list(by_name.values())
 
 
-def _identified(wrapper: str, environment: Mapping[str, str]) -> Mpi | None:
+def _identified(wrapper: str) -> Mpi | None:
     """Return the MPI of a compiler wrapper, by the versions that its programs print and not by its name."""
     shown = _output([wrapper, "-show"])
     folder = Path(shutil.which(wrapper) or "").resolve().parent
@@ -277,7 +271,7 @@ def _identified(wrapper: str, environment: Mapping[str, str]) -> Mpi | None:
         if version := re.search(pattern, f"{shown}\n{answers}"):
             netmod = re.search(r"MPICH Device:\s+ch4:(\w+)", answers)
             return Mpi(name=name, version=version[1], compiler=wrapper, netmod=netmod[1] if netmod else "")
-    if "intel" in shown.lower() and (root := environment.get("I_MPI_ROOT")):
+    if "intel" in shown.lower() and (root := os.environ.get("I_MPI_ROOT")):
         return Mpi(name="intel-mpi", version=Path(root).name, compiler=wrapper)
     return None
 
@@ -309,15 +303,15 @@ SIGNS = (
 
 
 #: Tool -> how it is found. Apptainer is the one that checks use.
-TOOLS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
-    "apptainer": lambda _: _first([program, "--version"]) if (program := apptainer.program()) else "",
-    "singularity": lambda _: _first(["singularity", "--version"]),
-    "docker": lambda _: _first(["docker", "version", "--format", "{{.Server.Version}}"]),
-    "spack": lambda environment: _first(["spack", "--version"]) or environment.get("SPACK_ROOT", ""),
-    "ip": lambda _: shutil.which("ip") or "",
-    "simgrid": lambda _: shutil.which("smpicc") or "",
-    "slurmctld": lambda _: shutil.which("slurmctld", path=f"{os.defpath}:/usr/sbin") or "",
-    "module": lambda environment: environment.get("LMOD_VERSION", "") or environment.get("MODULESHOME", ""),
+TOOLS: Mapping[str, Callable[[], str]] = {
+    "apptainer": lambda: _first([program, "--version"]) if (program := apptainer.program()) else "",
+    "singularity": lambda: _first(["singularity", "--version"]),
+    "docker": lambda: _first(["docker", "version", "--format", "{{.Server.Version}}"]),
+    "spack": lambda: _first(["spack", "--version"]) or os.environ.get("SPACK_ROOT", ""),
+    "ip": lambda: shutil.which("ip") or "",
+    "simgrid": lambda: shutil.which("smpicc") or "",
+    "slurmctld": lambda: shutil.which("slurmctld", path=f"{os.defpath}:/usr/sbin") or "",
+    "module": lambda: os.environ.get("LMOD_VERSION", "") or os.environ.get("MODULESHOME", ""),
 }
 
 

@@ -126,7 +126,7 @@ def test_doctor_and_checks_find_the_same_apptainer(only: str, tmp_path: Path, mo
     script = program(folder, "singularity" if only == "singularity" else "apptainer", f"echo {only} version 1.4.5")
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
     monkeypatch.setattr(apptainer, "OWN", tmp_path / "own")
-    here = dataclasses.replace(CLUSTER, tools={name: find({}) for name, find in inventory.TOOLS.items()})
+    here = dataclasses.replace(CLUSTER, tools={name: find() for name, find in inventory.TOOLS.items()})
     (row,) = (finding for finding in doctor.findings(here) if finding.part == "Apptainer")
     assert row.there == (only != "singularity") == (not apptainer.missing(script))
     if only == "singularity":
