@@ -115,6 +115,8 @@ def test_up_is_idempotent_and_refuses_a_name_in_use(railyard: Run, small: str, t
     again = railyard("torus", *same, "--status", str(written))
     assert again.returncode == 0 and "already up" in again.stdout
     assert written.read_text() == railyard("torus", "status", small, "--json").stdout
+    automatic = railyard("torus", *same[:-2])
+    assert "already up" in automatic.stdout, "whatever scale this machine would have now"
     other = railyard("torus", "up", "gemini-4x4x4", "--name", small)
     assert other.returncode == 2
     assert len(other.stderr.splitlines()) == 1 and small in other.stderr and "down" in other.stderr

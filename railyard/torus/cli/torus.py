@@ -170,13 +170,17 @@ def up(
     if not topology:
         raise InputError("torus up", "TOPOLOGY", None, "a name or a .yml file; run: railyard topology --help")
     topo = catalog.load(topology)
+    name = name or topo.name.replace("+", "-")
     plan.check_size(topo)
     carrier = _network(network)
     can_divide = (
         carrier == "router" and engine == DEFAULT_ENGINE and not with_slurm and rootless.INSIDE not in os.environ
     )
     divided = _parts(topo, hosts, reach, possible=can_divide) if hosts else None
-    if rate_scale == "auto":
+    standing = lifecycle.read(name)
+    if rate_scale == "auto" and standing and standing.complete:
+        scale = standing.shape.rate_scale  # this machine's budget may have been measured again since
+    elif rate_scale == "auto":
         at_mtu = Shape(mtu_bytes=mtu)
         scale = packet_budget.auto_scale(topo, at_mtu, ranks_per_node=ranks_per_node, parts=divided)
     else:
@@ -208,7 +212,7 @@ def up(
         task = bar.add_task("making hosts", total=steps)
         virtual_torus, new = lifecycle.up(
             topo,
-            name=name or topo.name.replace("+", "-"),
+            name=name,
             shape=shape,
             engine=engine,
             containers=containers,
