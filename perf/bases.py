@@ -86,7 +86,14 @@ def load(name: str) -> Record:
 
 
 def made(name: str) -> Record:
-    """Return the honest record of a name, made now."""
+    """Return the honest record of a name, made now; RuntimeError for one with a launch that is no result."""
+    base = _made(name)
+    if fault := next((launch.reason for launch in base.launches if not launch.is_result), ""):
+        raise RuntimeError(f"{name}: {fault}")
+    return base
+
+
+def _made(name: str) -> Record:
     if name == "halo-half":
         return evidence.good(launches=2, topology=TOPOLOGY, grid=[2, 2], order="snake", block=[2, 2, 1])
     if name.startswith("halo-"):

@@ -90,8 +90,8 @@ def parser_of_check(file: Path) -> Parser:
     outputs = [vars(member).get("output") for member in vars(module).values() if isinstance(member, type)]
     all_patterns = [item for item in outputs if isinstance(item, Patterns)]
     if len(all_patterns) != 1:
-        problem = f"{len(all_patterns)} checks with patterns"
-        raise InputError(str(file), "output", problem=problem, valid="one class with `output = Patterns(...)`")
+        problem, valid = f"{len(all_patterns)} checks with patterns", "one class with `output = Patterns(...)`"
+        raise InputError(str(file), "output", problem=problem, valid=f"{valid}, or in the file's place a parser's name")
     return patterns.parser(all_patterns[0])
 
 

@@ -29,7 +29,7 @@ def members(package: str, attribute: str, several: str = "") -> list[Any]:
 
     With `several`, a module may have a tuple of such objects under that name. InputError for a name that two have.
     """
-    every = modules(package).values()
+    every = modules(package, *filter(None, (attribute, several))).values()
     alone = [getattr(module, attribute) for module in every if hasattr(module, attribute)]
     together = [*alone, *itertools.chain.from_iterable(getattr(module, several, ()) for module in every)]
     names = Counter(one.name for one in together if hasattr(one, "name"))
@@ -38,8 +38,12 @@ def members(package: str, attribute: str, several: str = "") -> list[Any]:
     return together
 
 
-def modules(package: str) -> dict[str, ModuleType]:
-    """Import every module of a kind; return name -> module, by name. InputError for a name that two modules have."""
+def modules(package: str, *attributes: str) -> dict[str, ModuleType]:
+    """Import every module of a kind; return name -> module, by name, of those that have one of the attributes.
+
+    Raises InputError for a name that two modules have, and for a module of one's own that cannot be imported or, unless
+    its name begins with `_`, has none of the attributes.
+    """
     home = import_module(package)
     folders = [
         folder
@@ -47,14 +51,25 @@ def modules(package: str) -> dict[str, ModuleType]:
         if (folder := root.joinpath(*package.split(".")[1:])).is_dir() and str(folder) not in home.__path__
     ]
     home.__path__ += [str(folder) for folder in folders]
-    names = Counter(module.name for folder in home.__path__ for module in iter_modules([folder]))
-    own = [entry for entry in _entry_points() if entry.group == package]
-    names.update(entry.name for entry in own)
+    shipped, *own = ([module.name for module in iter_modules([folder])] for folder in home.__path__)
+    entries = {entry.name: entry for entry in _entry_points() if entry.group == package}
+    names = Counter([*shipped, *itertools.chain.from_iterable(own), *entries])
     if twice := next((name for name, count in names.items() if count > 1), None):
         raise InputError(package, "", twice, f"one module of this name in {', '.join(home.__path__)} and packages")
-    imported = {name: import_module(f"{package}.{name}") for name in names.keys() - {entry.name for entry in own}}
-    imported |= {entry.name: entry.load() for entry in own}
-    return dict(sorted(imported.items()))
+    every = dict[str, ModuleType]()
+    for name in sorted(names):
+        try:
+            every[name] = entries[name].load() if name in entries else import_module(f"{package}.{name}")
+        except Exception as error:  # whatever a module of one's own does when it is imported
+            if name in shipped:
+                raise
+            problem = f"cannot be imported ({type(error).__name__}: {error})"
+            raise InputError(package, name, problem=problem, valid="a module of Python") from error
+        if not any(hasattr(every[name], attribute) for attribute in attributes):
+            if name not in shipped and not name.startswith("_"):
+                raise InputError(package, name, problem="has no member", valid=" or ".join(attributes))
+            del every[name]
+    return every
 
 
 @functools.cache

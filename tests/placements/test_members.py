@@ -47,6 +47,14 @@ def test_an_order_of_an_installed_package_is_found(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(("source", "problem"), [("import no_such", "ModuleNotFoundError"), ("ORDRE = 1", "ORDER")])
+def test_a_member_that_is_none_is_one_line(tmp_path: Path, source: str, problem: str) -> None:
+    in_folder(tmp_path, "mine")
+    (tmp_path / "placements/orders/rank_orders/mine.py").write_text(source)
+    done = place("plain", RAILYARD_PATH=str(tmp_path))
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "mine" in done.stderr and problem in done.stderr
+
+
 @pytest.mark.parametrize("name", ["plain", "hilbert"])
 def test_a_member_that_exists_already_is_one_line(tmp_path: Path, name: str) -> None:
     in_folder(tmp_path, name)

@@ -22,7 +22,7 @@ def families() -> Mapping[str, ModuleType]:
 
     `drawings` takes a `Case` and returns a sequence of `Drawing`, empty for a case that lacks what they need.
     """
-    return {name: module for name, module in modules(str(__package__)).items() if hasattr(module, "drawings")}
+    return modules(str(__package__), "drawings")
 
 
 def of_benchmarks() -> Mapping[str, ModuleType]:

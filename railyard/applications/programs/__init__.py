@@ -16,5 +16,4 @@ from railyard.base.members import modules
 @cache
 def parsers() -> Mapping[str, Parser]:
     """Return the parsers by the names of their programs, in alphabetical order."""
-    own = modules(__name__).items()
-    return {name: module.parse for name, module in own if callable(getattr(module, "parse", None))}
+    return {name: module.parse for name, module in modules(__name__, "parse").items()}

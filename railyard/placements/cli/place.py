@@ -129,7 +129,7 @@ def _print(placed: Placement, name: str) -> None:
     from rich.table import Table
 
     topo = placed.allocation.topology
-    table = Table("rank", "grid", "node", "router x,y,z", "core", title=f"{name} on {topo.name}")
+    table = Table("rank", "grid", "node", "router", "core", title=f"{name} on {topo.name}")
     for rank, (node, local) in enumerate(zip(placed.nodes, placed.local_ranks, strict=True)):
         core = str(local) if placed.binding != Binding.NONE else "any"
         cell = [rank // math.prod(placed.grid[d + 1 :]) % extent for d, extent in enumerate(placed.grid)]
