@@ -97,7 +97,7 @@ def fit(
     from railyard.fit import fitting  # loads the statistics, which --help must not wait for
 
     extents = parse_extents(grid, "--grid") if grid else tuple(schedule.cubic(ranks))
-    others = [name for name in placements.split(",") if name and name != fitting.FITTED]
+    others = [name for name in placements.split(",") if name and not fitting.is_fitted(name)]
     if matrix is not None:
         read_of(matrix, math.prod(extents))
     path = shutil.which(program[0])
@@ -140,7 +140,8 @@ def fit(
         click.echo(f"{line}; --measure measures it")
         _write_document(output, {**document, "measured": [f"{line}."], "placements": [], "record": None})
         return
-    names = list(dict.fromkeys([*(others or [fitting.DEFAULT, fitting.best_named(rows)]), fitting.FITTED]))
+    own = fitting.fitted(row.name for row in rows) or fitting.FITTED
+    names = list(dict.fromkeys([*(others or [fitting.DEFAULT, fitting.best_named(rows)]), own]))
     count = launches * len(names)
     click.echo(
         f"3. measure: {launches} launches of each of {','.join(names)}, in random order: about "
@@ -165,7 +166,7 @@ def fit(
     if name == fitting.DEFAULT:
         click.echo(f"use {name}, the launcher's own order: no other is shown to be faster")
         return
-    stem = "fitted" if name == fitting.FITTED else name
+    stem = "fitted" if fitting.is_fitted(name) else name
     _write_for_launcher(output, launchers.render(launcher, fitting.placed(name, measured, sent, network), stem=stem))
 
 

@@ -22,6 +22,7 @@ from railyard.placements.linkload.traffic import Traffic
 from railyard.records import record as records
 from railyard.records.assemble import LaunchRun
 from railyard.records.record import Guarded, Record
+from railyard.torus.native.messages import exchanges_s
 
 pytestmark = pytest.mark.built  # the compiled optimiser
 
@@ -52,6 +53,18 @@ def test_the_fitted_placement_is_predicted_to_load_the_slowest_link_less_than_an
         assert row.simulated_s is not None
         assert max(row.slowest_s, row.host_s) < row.simulated_s < 1.5 * max(row.slowest_s, row.host_s)
     assert len({len(line) for line in fitting.table(predicted)}) == 1, "columns"
+
+
+def test_of_fitted_placements_with_equal_slowest_links_the_one_that_simulates_fastest_is_taken() -> None:
+    job = evidence.good(topology="dragonfly-72", grid=[3, 3, 3], order="contiguous", block=[], placements=["scheduler"])
+    sent = with_numbers(traffic.stencil((3, 3, 3), (1e6, 1e3, 1e3)), seed=4)
+    own, *others = [row for row in fitting.predicted(job, sent) if fitting.is_fitted(row.name)]
+    assert not others
+    first = fitting.placed(fitting.FITTED, job, sent)
+    chosen = fitting.placed(own.name, job, sent)
+    times = exchanges_s(first.allocation.topology, [first.indices, chosen.indices], sent)
+    assert times[1] == own.simulated_s and times[1] < times[0]
+    assert fitting.fitted(["scheduler", own.name]) == own.name
 
 
 def test_a_topology_of_ones_own_is_read_from_its_file(tmp_path: Path) -> None:

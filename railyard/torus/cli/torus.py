@@ -397,7 +397,7 @@ def _network(wanted: str) -> Literal["kernel", "router"]:
 
 def _slow_down(torus: VirtualTorus, status_file: Path | None) -> None:
     """Make a torus again at the next smaller rate scale, with its faults; exit with status 1 where it stays."""
-    is_fixed = torus.owner is None or os.environ.get(RATE_SCALE) or _written("rate-scale")
+    is_fixed = torus.owner is None or (os.environ.get(RATE_SCALE) or _written("rate-scale") or "auto") != "auto"
     scale = 0.0 if is_fixed else packet_budget.slower_scale(torus.topology, torus.shape)
     if not scale:
         click.echo(f"{torus.name}: stays at rate scale {torus.shape.rate_scale:g}")
