@@ -133,6 +133,14 @@ def test_mpirun_starts_each_rank_on_the_node_asked_for(railyard: Run, small: str
     assert found == {"0": "n1-1-0", "1": "n0-0-0", "2": "n0-1-1"}
 
 
+def test_an_mpirun_that_a_link_leads_to_runs(small: str) -> None:
+    """With /bin first on the PATH Open MPI took / for its prefix, and ended."""
+    path = f"/bin:{os.environ['PATH']}"
+    for words in (["mpirun", small], ["launch", small, "mpirun"]):
+        done = in_checkout([str(BIN / "railyard"), "torus", *words, "-np", "2", "hostname"], PATH=path)
+        assert done.returncode == 0 and len(done.stdout.split()) == 2, done.stderr
+
+
 def test_a_stock_mpirun_line_runs_on_the_torus_and_passes_the_programs_exit_status_on(small: str) -> None:
     """What a third-party check or a Makefile does: no argument says torus."""
     path = f"{CHECKOUT}/railyard/torus/bin:{BIN}:{os.environ['PATH']}"

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from railyard.base.checkout import TORUS_BIN
 from railyard.base.errors import RunError
@@ -126,6 +127,15 @@ def version_text(launcher: Sequence[str], variables: Mapping[str, str]) -> str:
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout
 
 
+def located(name: str, path: str | None = None) -> str | None:
+    """Return the path of a program on the PATH; None without it.
+
+    Its folder is no link: Open MPI takes what is above it for its prefix, and of `/bin/mpirun` that would be `/`.
+    """
+    program = shutil.which(name, path=path)
+    return program and str(Path(program).parent.resolve() / Path(program).name)
+
+
 def system_program(*names: str) -> str:
     """Return the path of the first of these names on the PATH that is not a program of the torus's own folder.
 
@@ -133,7 +143,7 @@ def system_program(*names: str) -> str:
     """
     path = programs.system_path()
     for name in names:
-        if program := shutil.which(name, path=path):
+        if program := located(name, path):
             return program
     raise RunError(f"no {names[-1]} on the PATH; Debian's package {PACKAGES[names[-1]]} has it")
 

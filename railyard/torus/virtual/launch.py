@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import stat
 import sys
 import time
@@ -94,7 +93,7 @@ def any_mpi(torus: VirtualTorus, launcher: str, arguments: Sequence[str], script
     exist.
     """
     _require_namespaces(torus, "torus launch")
-    program = shutil.which(launcher)
+    program = environments.located(launcher)
     if program is None:
         raise InputError("torus launch", "", launcher, "a launcher by its path, such as /opt/mpich/bin/mpiexec")
     command = ["sh", script] if script else [program]
