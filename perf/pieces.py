@@ -30,16 +30,16 @@ class Pieces:
     def __init__(self, path: Path, minutes: float | None = None) -> None:
         self.path = path
         self.deadline = math.inf if minutes is None else time.monotonic() + 60 * minutes
-        self.kept = dict[str, Row]()
+        self.row_of = dict[str, Row]()
         for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
             with contextlib.suppress(ValueError):  # the last line may be torn
                 document = json.loads(line)
-                self.kept[document["key"]] = document["row"]
+                self.row_of[document["key"]] = document["row"]
 
     @property
     def rows(self) -> list[Row]:
         """Return all rows, those of earlier calls first."""
-        return list(self.kept.values())
+        return list(self.row_of.values())
 
     @property
     def is_over(self) -> bool:
@@ -48,14 +48,14 @@ class Pieces:
 
     def get(self, *key: Any) -> Row | None:
         """Return the row of a key; None where it is still to be measured."""
-        return self.kept.get(_name(key))
+        return self.row_of.get(_name(key))
 
     def add(self, row: Row, *key: Any) -> Row:
         """Keep a row."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as file:
             print(json.dumps({"key": _name(key), "row": row}), file=file)
-        self.kept[_name(key)] = row
+        self.row_of[_name(key)] = row
         return row
 
 

@@ -97,7 +97,8 @@ def fit(
     from railyard.fit import fitting  # loads the statistics, which --help must not wait for
 
     extents = parse_extents(grid, "--grid") if grid else tuple(schedule.cubic(ranks))
-    others = [name for name in placements.split(",") if name and not fitting.is_fitted(name)]
+    wanted = [name for name in placements.split(",") if name and name != fitting.FITTED]
+    others = [name for name in wanted if not fitting.is_fitted(name)]
     if matrix is not None:
         read_of(matrix, math.prod(extents))
     path = shutil.which(program[0])
@@ -140,7 +141,7 @@ def fit(
         click.echo(f"{line}; --measure measures it")
         _write_document(output, {**document, "measured": [f"{line}."], "placements": [], "record": None})
         return
-    own = fitting.fitted(row.name for row in rows) or fitting.FITTED
+    own = fitting.fitted(wanted) or fitting.fitted(row.name for row in rows) or fitting.FITTED
     names = list(dict.fromkeys([*(others or [fitting.DEFAULT, fitting.best_named(rows)]), own]))
     count = launches * len(names)
     click.echo(

@@ -152,7 +152,7 @@ def _adapt(element: ElementTree.Element, name: str) -> None:
 
 
 def _css(css: str) -> str:
-    """Return a style with font sizes kept, families inherited from the page, and the page's colours for sentinels.
+    """Return a style that keeps font sizes, takes families from the page, and has its colours in place of sentinels.
 
     matplotlib writes size and family as two properties or, before 3.11, as one `font`.
     """
