@@ -1,6 +1,6 @@
 """Count the drawn faults that topobw names, and its false alarms.
 
-Three draws of faults on each of four topologies and two networks, and 12 launches without a fault, take about 40
+Twelve draws of faults on each of four topologies and two networks, and 20 launches without a fault, take about 80
 minutes on an idle machine. A call waits for other tori of the machine, and then measures one launch or more. Each
 launch is saved in build/topobw.jsonl, and the next call continues after the last. A launch without a fault that the
 guard makes void counts as void, not as clean.
@@ -33,7 +33,7 @@ from railyard.placements.topology.base import Coordinate, Link, Topology
 from railyard.torus.virtual import lifecycle
 
 NAME = "bench-topobw"
-CLEAN_RUNS = 12
+CLEAN_RUNS = 20
 SEED = 79
 LOAD = ("--size", "64KiB", "--messages", "4")
 #: Exit statuses: 5 and 6 are topobw's verdicts.
@@ -41,11 +41,11 @@ VERDICTS = (0, 5, 6)
 KINDS = ("fault", "clean")
 #: Topologies with links in rings of odd and of even length, and with detours that are as long as the usual way; the
 #: rate scale of each.
-PLACES = {"gemini-3x3x3": 5e-5, "gemini-4x4x4": 5e-5, "dragonfly-72": 2e-5, "fat-tree-54": 2e-5}
+PLACES = {"gemini-3x3x3": 4e-4, "gemini-4x4x4": 2e-4, "dragonfly-72": 1e-4, "fat-tree-54": 1e-4}
 #: The share of that scale: a busy machine disturbs the router's process more.
 NETWORKS = {"router": 0.5, "kernel": 1.0}
 #: The kinds of the faults that a launch has at once.
-DRAWS = (("lanes", "both", "injection"), ("down",), ("lanes+down", "lanes+injection", "down+injection"))
+DRAWS = 4 * (("lanes", "both", "injection"), ("down",), ("lanes+down", "lanes+injection", "down+injection"))
 #: A drawn link has lost at least this share of what a test of it can see.
 LEAST_LOST = 0.08
 

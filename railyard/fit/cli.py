@@ -32,6 +32,7 @@ from railyard.placements import launchers
 from railyard.placements.cli.options import launcher_option, parse_extents
 from railyard.placements.launchers import Rendered
 from railyard.placements.linkload.matrix import NOT_WHOLE, read_of
+from railyard.placements.orders import spec
 from railyard.records import record as records
 from railyard.records.record import Record, Status
 from railyard.torus.virtual import lifecycle
@@ -47,7 +48,7 @@ LEFT_OVER_S = 60
     context_settings={"ignore_unknown_options": True},
     epilog=example("railyard fit --ranks 64 -- ./program --its --options"),
 )
-@option("--ranks", "Ranks of the program.", click.IntRange(2), 8)
+@option("--ranks", "Ranks of the program.  [default: those of --grid, or 8]", click.IntRange(2))
 @option("--grid", "Grid of the program's ranks, AxB or AxBxC.  [default: the most cubic one]")
 @option("--ranks-per-node", "Ranks of a node.", COUNT, 1)
 @option("--launches", "Launches of each placement.", COUNT, 6)
@@ -73,7 +74,7 @@ LEFT_OVER_S = 60
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
 def fit(
     *,
-    ranks: int,
+    ranks: int | None,
     grid: str | None,
     ranks_per_node: int,
     launches: int,
@@ -96,9 +97,13 @@ def fit(
     """
     from railyard.fit import fitting  # loads the statistics, which --help must not wait for
 
-    extents = parse_extents(grid, "--grid") if grid else tuple(schedule.cubic(ranks))
+    extents = parse_extents(grid, "--grid") if grid else tuple(schedule.cubic(ranks or 8))
+    if ranks not in (None, math.prod(extents)):
+        raise InputError("--grid", "", grid, f"a grid of {ranks} ranks, as --ranks says")
     wanted = [name for name in placements.split(",") if name and name != fitting.FITTED]
     others = [name for name in wanted if not fitting.is_fitted(name)]
+    for name in wanted:
+        spec.parse(name)
     if matrix is not None:
         read_of(matrix, math.prod(extents))
     path = shutil.which(program[0])

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from support import evidence
 
 from railyard.base.checkout import TOPOLOGIES
-from railyard.base.errors import RunError
+from railyard.base.errors import InputError, RunError
 from railyard.fit import cli, fitting
 from railyard.placements.linkload import traffic
 from railyard.placements.linkload.traffic import Traffic
@@ -244,6 +244,20 @@ def test_load_voids_a_measurement_and_no_capture(
         return
     with pytest.raises(RunError, match=r"capture: launch 0 is void; see .*capture\.log"):
         runs.reframe("capture", 1, needs_times=needs_times)
+
+
+@pytest.mark.parametrize(
+    ("options", "valid"),
+    [
+        (["--placements", "scheduler,shuffled"], "'shuffled' is not valid; expected blocks"),
+        (["--ranks", "16", "--grid", "2x2x2"], "'2x2x2' is not valid; expected a grid of 16 ranks"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_before_the_capture(options: list[str], valid: str, tmp_path: Path) -> None:
+    output = tmp_path / "fit"
+    done = CliRunner().invoke(cli.fit, [*options, "--output", str(output), "--", "true"])
+    assert isinstance(done.exception, InputError) and valid in str(done.exception)
+    assert not output.exists()
 
 
 def test_a_second_fit_in_the_same_folder_is_refused_and_names_its_own_command(tmp_path: Path) -> None:
