@@ -18,6 +18,7 @@ class HopsCheck(WindowCheck):
     benchmark = "hops"
     placements = ["cart-create"]
     allocation = "axes"
+    rate_scale = "auto*30"  # one pair at a time
 
     #: Pairs of nodes of each dimension and hop count, at most; one at a time. Their spread is in the record.
     #: :default: by `scale`

@@ -17,6 +17,7 @@ class PathsCheck(WindowCheck):
     needs_coordinates = True
     placements = ["cart-create"]
     allocation = "contiguous"
+    rate_scale = "auto*20"  # few pairs at a time
 
     #: Numbers of pairs that transfer at the same time.
     paths = variable(typ.List[int], value=[1, 2])

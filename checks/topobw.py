@@ -20,6 +20,7 @@ class TopoBwCheck(RepeatedCheck):
     needs_coordinates = True
     placements = ["plain"]
     launches = 1
+    rate_scale = "auto*4"  # each node sends to one other, and what looks slow is tested again
 
     #: Bytes of one message.
     #: :default: by `scale`

@@ -39,16 +39,18 @@ static void read_all(void) {
     if (!files || !*files || known_count)
         return;
     char *copy = strdup(files), *rest = copy;
+    int count = 0; /* none is known, and executed, until all are read */
     preload_own_calls(1);
-    for (char *path; copy && (path = strsep(&rest, ":")) && known_count < SCHEDULES;) {
+    for (char *path; copy && (path = strsep(&rest, ":")) && count < SCHEDULES;) {
         char *text = *path ? textfile_share(MPI_COMM_WORLD, path, "RAILYARD_COLLECTIVES", &problem) : NULL;
         if (text)
-            known[known_count++].schedule = schedule_parse(text, path, &problem);
+            known[count++].schedule = schedule_parse(text, path, &problem);
         free(text);
     }
     if (problem_tell(MPI_COMM_WORLD, &problem, LIBRARY ": every collective is the library's"))
-        while (known_count)
-            schedule_free(&known[--known_count].schedule);
+        while (count)
+            schedule_free(&known[--count].schedule);
+    known_count = count;
     preload_own_calls(0);
     free(copy);
 }

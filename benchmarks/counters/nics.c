@@ -104,21 +104,39 @@ static bool take_settings(struct nics *nics) {
     return nics->settings[0] != NULL;
 }
 
-/* Collective. Parses a group on all ranks; rank 0 alone reads its file. */
-static void add_fabric(struct nics *nics, const char *name) {
+static void keep_problem(struct nics *nics, const struct problem *problem) {
+    if (problem_is_set(problem))
+        problem_set(&nics->problem, "%.900s", problem->text);
+}
+
+/* Collective. Parses the named groups on all ranks; rank 0 alone reads their files, and sends all at once. */
+static void add_fabrics(struct nics *nics, char names[][NAME_BYTES], int count) {
+    char *read[GROUPS_MAX] = {NULL};
+    char *shared[GROUPS_MAX] = {NULL};
     char path[COUNTER_PATH_BYTES];
-    struct problem problem = {0};
-    struct fabric *fabric = &nics->fabrics[nics->fabric_count];
-    counter_group_path(name, path);
-    char *text = textfile_share(MPI_COMM_WORLD, path, "counter group", &problem);
-    if (text)
-        counter_group_parse(path, text, &fabric->group, &problem);
-    if (problem_is_set(&problem))
-        problem_set(&nics->problem, "%.900s", problem.text);
-    if (!text)
-        return;
-    (void)snprintf(fabric->name, NAME_BYTES, "%s", name);
-    nics->fabric_count++;
+    for (int i = 0; check_rank() == 0 && i < count; i++) {
+        struct problem problem = {0};
+        size_t length = 0;
+        counter_group_path(names[i], path);
+        read[i] = textfile_load(path, "counter group", &length, &problem);
+        keep_problem(nics, &problem);
+        if (problem_is_set(&problem)) {
+            free(read[i]);
+            read[i] = NULL;
+        }
+    }
+    shared_texts(MPI_COMM_WORLD, (const char *const *)read, count, shared);
+    for (int i = 0; i < count; i++) {
+        free(read[i]);
+        if (!shared[i])
+            continue;
+        struct problem problem = {0};
+        struct fabric *fabric = &nics->fabrics[nics->fabric_count++];
+        counter_group_path(names[i], path);
+        counter_group_parse(path, shared[i], &fabric->group, &problem);
+        keep_problem(nics, &problem);
+        (void)snprintf(fabric->name, NAME_BYTES, "%s", names[i]);
+    }
 }
 
 /* ---- one node ---- */
@@ -140,8 +158,7 @@ static void read_fabrics(struct nics *nics, int reading) {
         struct fabric *fabric = &nics->fabrics[i];
         struct problem problem = {0};
         counter_source_read(&fabric->group, &fabric->links, fabric->values[reading], &problem);
-        if (problem_is_set(&problem))
-            problem_set(&nics->problem, "%.900s", problem.text);
+        keep_problem(nics, &problem);
     }
 }
 
@@ -165,15 +182,17 @@ struct nics *nics_begin(void) {
     (void)snprintf(key, sizeof key, "%.63s", nics->host);
     enum counter_part part = counter_part(MPI_COMM_WORLD, key);
     nics->leads = part == LEADS || part == ALL_LEAD;
-    char name[NAME_BYTES];
-    const char *names = nics->settings[1];
-    bool automatic = !names || strcmp(names, "auto") == 0;
+    char names[GROUPS_MAX][NAME_BYTES];
+    int count = 0;
+    const char *chosen = nics->settings[1];
+    bool automatic = !chosen || strcmp(chosen, "auto") == 0;
     for (int i = 0; automatic && i < COUNTER_FABRICS; i++)
-        add_fabric(nics, counter_fabrics[i]);
+        (void)snprintf(names[count++], NAME_BYTES, "%s", counter_fabrics[i]);
     if (automatic)
-        add_fabric(nics, "node");
-    while (!automatic && nics->fabric_count < GROUPS_MAX && parse_next(&names, ',', name, sizeof name))
-        add_fabric(nics, name);
+        (void)snprintf(names[count++], NAME_BYTES, "node");
+    while (!automatic && count < GROUPS_MAX && parse_next(&chosen, ',', names[count], NAME_BYTES))
+        count++;
+    add_fabrics(nics, names, count);
     for (int i = 0; nics->leads && i < nics->fabric_count; i++)
         find_devices(nics, &nics->fabrics[i]);
     if (nics->leads)

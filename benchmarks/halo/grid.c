@@ -46,6 +46,8 @@ static void find_position(struct grid *grid) {
     int rank = check_rank();
     while (grid->rank_at[grid->position] != rank)
         grid->position++;
+    for (int at = 0; at < check_ranks(); at++)
+        grid->is_renumbered = grid->is_renumbered || grid->rank_at[at] != at;
 }
 
 /* Collective. Each rank's place is its rank in the library's communicator. */

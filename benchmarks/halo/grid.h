@@ -18,8 +18,9 @@ enum grid_order { GRID_ROW_MAJOR, GRID_COLUMN_MAJOR, GRID_MPI_CART, GRID_MPI_DIS
 
 struct grid {
     struct extents extents;
-    int *rank_at; /* rank by row-major index of its position */
-    int position; /* the index of the calling rank */
+    int *rank_at;       /* rank by row-major index of its position */
+    int position;       /* the index of the calling rank */
+    bool is_renumbered; /* some rank is at the position of another number */
 };
 
 extern const char *const grid_orders[GRID_ORDERS]; /* their names */

@@ -169,7 +169,9 @@ static bool prepare(void *state) {
         grid_fill(&halo->config.grid, halo->config.order, &halo->grid);
     if (problem_agree(&problem, benchmark.options.program))
         return false;
-    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, 0, halo->grid.position, &halo->by_position));
+    halo->by_position = MPI_COMM_WORLD;
+    if (halo->grid.is_renumbered)
+        MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, 0, halo->grid.position, &halo->by_position));
     halo->starter = starter_open(halo->by_position, halo->config.start, false);
     faces_make(&halo->config, &halo->grid, &halo->faces);
     for (int v = 0; v < HALO_VARIANTS; v++) {
@@ -189,7 +191,8 @@ static void release(void *state) {
     if (halo->open) {
         faces_free(&halo->faces);
         starter_close(&halo->starter);
-        MPI_CHECK(MPI_Comm_free(&halo->by_position));
+        if (halo->grid.is_renumbered)
+            MPI_CHECK(MPI_Comm_free(&halo->by_position));
     }
     grid_free(&halo->grid);
 }

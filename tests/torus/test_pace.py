@@ -36,8 +36,9 @@ def test_at_the_scale_of_a_pace_a_nic_sends_so_much_in_that_time(text: str, size
     assert 8 * size_bytes / rate == pytest.approx(time_s, rel=1e-3)
 
 
-@pytest.mark.parametrize("text", ["8MB", "8MB/fast", "8 bananas/1s", "0MB/1s", "8MB/0s"])
+@pytest.mark.parametrize("text", ["8MB", "8MB/fast", "8 bananas/1s", "0MB/1s", "8MB/0s", "auto8"])
 def test_other_texts_and_nothing_in_no_time_are_refused(text: str) -> None:
+    assert (pace.times_auto(text), pace.times_auto("auto"), pace.times_auto("auto*2.5")) == (0, 1, 2.5)
     assert pace.scale(GEMINI, "0.000125") == 0.000125
     with pytest.raises(InputError, match=f"--rate-scale.*{text}"):
         pace.scale(GEMINI, text)

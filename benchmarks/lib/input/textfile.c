@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_BYTES_MAX = 16 << 20, TEXT_BYTES_FIRST = 64 << 10, SHORT_TEXT_BYTES = 4096 };
+enum { TEXT_BYTES_MAX = 16 << 20, TEXT_BYTES_FIRST = 64 << 10, SHORT_TEXT_BYTES = 512 };
 
 static char *grown(char *text, size_t bytes) {
     char *larger = check_alloc(bytes, 1);
@@ -54,6 +54,24 @@ struct short_text {
     char text[SHORT_TEXT_BYTES];
 };
 
+/* Each rank gets a part, and then all parts. In MPI_Bcast of some kilobytes rank 0 would send everything
+ * several times: 1 s instead of 0.4 s for 15 kB to 64 ranks, where a NIC sends 141 kB/s (the virtual torus).
+ */
+static void share_long(MPI_Comm comm, const char *bytes, int length, char *copy) {
+    int ranks = 0;
+    MPI_CHECK(MPI_Comm_size(comm, &ranks));
+    int part = (length + ranks - 1) / ranks;
+    char *whole = check_alloc((size_t)part * (size_t)ranks, 1);
+    char *own = check_alloc((size_t)part, 1);
+    if (bytes)
+        memcpy(whole, bytes, (size_t)length);
+    MPI_CHECK(MPI_Scatter(whole, part, MPI_CHAR, own, part, MPI_CHAR, 0, comm));
+    MPI_CHECK(MPI_Allgather(own, part, MPI_CHAR, whole, part, MPI_CHAR, comm));
+    memcpy(copy, whole, (size_t)length);
+    free(own);
+    free(whole);
+}
+
 char *textfile_share_bytes(MPI_Comm comm, const char *bytes, size_t length, int *shared_length) {
     struct short_text first = {.bytes = bytes ? (int)length : -1};
     if (bytes)
@@ -64,11 +82,8 @@ char *textfile_share_bytes(MPI_Comm comm, const char *bytes, size_t length, int 
         return NULL;
     char *copy = check_alloc((size_t)first.bytes + 1, 1);
     memcpy(copy, first.text, (size_t)(first.bytes < SHORT_TEXT_BYTES ? first.bytes : SHORT_TEXT_BYTES));
-    if (first.bytes > SHORT_TEXT_BYTES) {
-        if (bytes)
-            memcpy(copy, bytes, length);
-        MPI_CHECK(MPI_Bcast(copy, first.bytes, MPI_CHAR, 0, comm));
-    }
+    if (first.bytes > SHORT_TEXT_BYTES)
+        share_long(comm, bytes, first.bytes, copy);
     return copy;
 }
 

@@ -83,7 +83,7 @@ static int rank_in(MPI_Comm comm) {
 }
 
 struct clock clock_open(MPI_Comm comm, bool pings) {
-    struct clock clock = {.same = MPI_COMM_NULL, .leaders = MPI_COMM_NULL};
+    struct clock clock = {0};
     char name[KEY_BYTES];
     int rank = rank_in(comm);
     clock_name(name);
@@ -93,12 +93,25 @@ struct clock clock_open(MPI_Comm comm, bool pings) {
     for (; *text; text++)
         value = (value ^ (unsigned char)*text) * UINT32_C(0x01000193);
     clock.name = (int)(value & 0x7fffffff);
-    MPI_CHECK(MPI_Comm_split(comm, pings ? rank : clock.name, rank, &clock.same));
-    MPI_CHECK(MPI_Comm_split(comm, rank_in(clock.same) == 0 ? 0 : MPI_UNDEFINED, rank, &clock.leaders));
+    int ends[] = {clock.name, -clock.name}; /* the least and the largest name */
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_INT, MPI_MIN, comm));
+    clock.made = !pings && ends[0] != -ends[1];
+    if (clock.made) {
+        MPI_CHECK(MPI_Comm_split(comm, clock.name, rank, &clock.same));
+        MPI_CHECK(MPI_Comm_split(comm, rank_in(clock.same) == 0 ? 0 : MPI_UNDEFINED, rank, &clock.leaders));
+    } else if (pings) {
+        clock.same = MPI_COMM_SELF;
+        clock.leaders = comm;
+    } else {
+        clock.same = comm;
+        clock.leaders = rank == 0 ? MPI_COMM_SELF : MPI_COMM_NULL;
+    }
     return clock;
 }
 
 void clock_close(struct clock *clock) {
+    if (!clock->made)
+        return;
     if (clock->leaders != MPI_COMM_NULL)
         MPI_CHECK(MPI_Comm_free(&clock->leaders));
     MPI_CHECK(MPI_Comm_free(&clock->same));

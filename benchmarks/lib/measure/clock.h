@@ -24,6 +24,7 @@ struct clock {
     int name;         /* of this rank's clock */
     MPI_Comm same;    /* the ranks with this rank's clock */
     MPI_Comm leaders; /* one rank of each clock; MPI_COMM_NULL elsewhere */
+    bool made;        /* both were made for it */
     struct clock_reading first;
     struct clock_reading last;
 };

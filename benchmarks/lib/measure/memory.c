@@ -1,6 +1,7 @@
 /* The host's memory, and that of GPUs by dlopen; see memory.h. */
 #include "lib/measure/memory.h"
 
+#include "lib/ranks/evidence.h"
 #include "lib/run/check.h"
 
 #include <dlfcn.h>
@@ -92,12 +93,9 @@ static int local_of_launcher(void) {
 
 /* Collective. The launcher's number where it has one: MPI may have bound to that GPU in MPI_Init. */
 static int local_rank(void) {
-    MPI_Comm node;
     int local = 0;
     int of_launcher = local_of_launcher();
-    MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
-    MPI_CHECK(MPI_Comm_rank(node, &local));
-    MPI_CHECK(MPI_Comm_free(&node));
+    MPI_CHECK(MPI_Comm_rank(evidence_node(), &local));
     return of_launcher < 0 ? local : of_launcher;
 }
 

@@ -3,6 +3,7 @@
 
 #include "lib/measure/idle.h"
 #include "lib/measure/sampling.h"
+#include "lib/ranks/evidence.h"
 #include "lib/run/check.h"
 
 #include <math.h>
@@ -27,9 +28,15 @@ struct word {
 static bool all_have_cpus(MPI_Comm comm) {
     MPI_Comm node;
     int ranks = 0;
-    MPI_CHECK(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+    MPI_CHECK(MPI_Comm_size(comm, &ranks));
+    bool all = ranks == check_ranks();
+    if (all)
+        node = evidence_node();
+    else
+        MPI_CHECK(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
     MPI_CHECK(MPI_Comm_size(node, &ranks));
-    MPI_CHECK(MPI_Comm_free(&node));
+    if (!all)
+        MPI_CHECK(MPI_Comm_free(&node));
     int enough = ranks <= sysconf(_SC_NPROCESSORS_ONLN);
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &enough, 1, MPI_INT, MPI_MIN, comm));
     return enough;

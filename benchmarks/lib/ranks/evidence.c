@@ -305,15 +305,19 @@ static void gather(MPI_Comm comm, struct evidence_list *list) {
         place_ranks(list, row);
 }
 
-void evidence_gather(struct evidence_list *list) {
-    /* The ranks that share this one's node; where one process holds all ranks, each is alone. */
-    MPI_Comm comm = MPI_COMM_SELF;
-#ifndef RAILYARD_HOST_FROM_MPI
-    MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm));
+MPI_Comm evidence_node(void) {
+#ifdef RAILYARD_HOST_FROM_MPI
+    return MPI_COMM_SELF;
+#else
+    static MPI_Comm node = MPI_COMM_NULL; /* once, as making it takes several rounds of messages */
+    if (node == MPI_COMM_NULL)
+        MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+    return node;
 #endif
-    gather(comm, list);
-    if (comm != MPI_COMM_SELF)
-        MPI_CHECK(MPI_Comm_free(&comm));
+}
+
+void evidence_gather(struct evidence_list *list) {
+    gather(evidence_node(), list);
 }
 
 void evidence_gather_alone(struct evidence_list *list) {

@@ -33,6 +33,10 @@ struct evidence_list {
 /* The name of this host, as the coordinates file must spell it. */
 void evidence_host(char *host);
 
+/* Collective at the first call. The ranks of MPI_COMM_WORLD on this one's node; where one process holds all
+ * ranks, each is alone. */
+MPI_Comm evidence_node(void);
+
 /* Collective. All ranks' evidence on rank 0; an empty list elsewhere. */
 void evidence_gather(struct evidence_list *list);
 

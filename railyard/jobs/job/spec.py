@@ -92,6 +92,7 @@ class JobSpec:
     network: str = ""
 
     #: Rate scale of the virtual torus that the job brings up, where RAILYARD_RATE_SCALE is not set; empty for `auto`.
+    #: `auto*N` is for a program that loads few links at once: up to N times as fast.
     rate_scale: str = ""
 
     #: Ranks on each node; those of a node are consecutive slots.

@@ -61,9 +61,9 @@ def torus() -> None:
     "Virtual over real link rate. At 0.000125 a link of 1 GB/s becomes 1 Mbit/s. BYTES/TIME: the scale at which "
     f"a NIC sends these bytes in this time, such as {pace.EXAMPLE}. auto: the largest scale at which all links "
     "together need a fifteenth of the packets that this machine can forward (measured once), and a hop takes at "
-    "least 1 ms.",
+    "least 1 ms. auto*N: N fifteenths, for a program that loads few links at once.",
     default="auto",
-    metavar="NUMBER|BYTES/TIME|auto",
+    metavar="NUMBER|BYTES/TIME|auto[*N]",
     envvar=RATE_SCALE,
 )
 @option(
@@ -178,11 +178,12 @@ def up(
     )
     divided = _parts(topo, hosts, reach, possible=can_divide) if hosts else None
     standing = lifecycle.read(name)
-    if rate_scale == "auto" and standing and standing.complete:
+    times = pace.times_auto(rate_scale)
+    if times and standing and standing.complete:
         scale = standing.shape.rate_scale  # this machine's budget may have been measured again since
-    elif rate_scale == "auto":
+    elif times:
         at_mtu = Shape(mtu_bytes=mtu)
-        scale = packet_budget.auto_scale(topo, at_mtu, ranks_per_node=ranks_per_node, parts=divided)
+        scale = packet_budget.auto_scale(topo, at_mtu, ranks_per_node=ranks_per_node, times=times, parts=divided)
     else:
         scale = pace.scale(topo, rate_scale)
     shape = Shape(
@@ -397,7 +398,9 @@ def _network(wanted: str) -> Literal["kernel", "router"]:
 
 def _slow_down(torus: VirtualTorus, status_file: Path | None) -> None:
     """Make a torus again at the next smaller rate scale, with its faults; exit with status 1 where it stays."""
-    is_fixed = torus.owner is None or (os.environ.get(RATE_SCALE) or _written("rate-scale") or "auto") != "auto"
+    is_fixed = torus.owner is None or not pace.times_auto(
+        os.environ.get(RATE_SCALE) or _written("rate-scale") or "auto"
+    )
     scale = 0.0 if is_fixed else packet_budget.slower_scale(torus.topology, torus.shape)
     if not scale:
         click.echo(f"{torus.name}: stays at rate scale {torus.shape.rate_scale:g}")

@@ -20,6 +20,7 @@ MESSAGE_S = 0.1
 #: Seconds after which a launch gets an estimate.
 ESTIMATE_S = 8.0
 _AMOUNT = r"(\d+(?:\.\d+)?) *"
+_AUTO = re.compile(r"auto(?:\*(\d+(?:\.\d+)?))?")
 _PACE = re.compile(f"{_AMOUNT}({'|'.join(BYTES)}) */ *{_AMOUNT}({'|'.join(SECONDS)})")
 
 
@@ -33,12 +34,18 @@ def scale(topology: Topology, text: str) -> float:
         try:
             return float(text)
         except ValueError:
-            valid = f"a number, such as 0.000125, BYTES/TIME, such as {EXAMPLE}, or auto"
+            valid = f"a number, such as 0.000125, BYTES/TIME, such as {EXAMPLE}, auto or auto*N"
             raise InputError("--rate-scale", "", text, valid) from None
     size, time_s = float(match[1]) * BYTES[match[2]], float(match[3]) * SECONDS[match[4]]
     if not size or not time_s:
         raise InputError("--rate-scale", "", text, f"an amount and a time above 0, such as {EXAMPLE}")
     return _scale(topology, size, time_s)
+
+
+def times_auto(text: str) -> float:
+    """Return 1 for the text `auto`, N for `auto*N`, and 0 for any other text, which names a scale."""
+    match = _AUTO.fullmatch(text)
+    return float(match[1] or 1) if match else 0
 
 
 def line(topology: Topology, shape: Shape) -> str:

@@ -35,7 +35,7 @@ def for_any_program(torus: VirtualTorus) -> dict[str, str]:
     because a root that lacks a capability cannot request all of them, Apptainer's default. HWLOC_COMPONENTS, unless the
     caller has set it, keeps hwloc from reading the PCI devices, none of which is a NIC of the torus. On a virtual
     machine each read leaves the guest: a launch of 64 ranks of Open MPI used 11 s of processor time with the reads and
-    7 s without.
+    7 s without. Nor does hwloc load plugins: every daemon and rank would load the libraries of X11 and OpenCL.
     """
     programs.need()
     attached = ("OMPI_MCA_orte_leave_session_attached", "PRTE_MCA_prte_leave_session_attached")
@@ -45,7 +45,7 @@ def for_any_program(torus: VirtualTorus) -> dict[str, str]:
         "PATH": f"{BIN}:{os.environ.get('PATH', os.defpath)}",
         **(cluster.environment(torus.folder) if torus.slurm else {}),
         **(dict.fromkeys(attached, "1") if torus.parts else {}),
-        **_unset({"HWLOC_COMPONENTS": "-pci,-linuxio"}),
+        **_unset({"HWLOC_COMPONENTS": "-pci,-linuxio", "HWLOC_PLUGINS_PATH": os.devnull}),
         "APPTAINER_BIND": ",".join(filter(None, binds)),
         "APPTAINER_NO_PRIVS": "1",
     }

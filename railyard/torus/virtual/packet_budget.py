@@ -68,18 +68,24 @@ def demand_packets_s(topology: Topology, shape: Shape) -> float:
 
 
 def reserved_scale(
-    topology: Topology, shape: Shape, budget_packets_s: float, *, ranks_per_node: int = 1, hop_us: float = HOP_US
+    topology: Topology,
+    shape: Shape,
+    budget_packets_s: float,
+    *,
+    ranks_per_node: int = 1,
+    hop_us: float = HOP_US,
+    times: float = 1,
 ) -> float:
     """Return the largest rate scale of 1, 2, 3 or 5 times a power of ten at which the machine keeps its reserve.
 
-    With every link busy at once the demand is then at most a `RESERVE`th of the budget. A hop takes at least `hop_us`,
-    so that the time in which a rank wakes up is small in comparison. Each rank of a node adds the same work, so the
-    scale is divided by `ranks_per_node`.
+    With every link busy at once the demand is then at most a `RESERVE`th of the budget, or `times` as much: for a
+    program that loads few links at once. A hop takes at least `hop_us`, so that the time in which a rank wakes up is
+    small in comparison. Each rank of a node adds the same work, so the scale is divided by `ranks_per_node`.
 
     If the machine cannot keep the reserve, returns the smallest scale at which every link can be shaped. The guard then
     judges each launch.
     """
-    by_packets = shape.rate_scale * budget_packets_s / (RESERVE * demand_packets_s(topology, shape))
+    by_packets = times * shape.rate_scale * budget_packets_s / (RESERVE * demand_packets_s(topology, shape))
     by_hops = (topology.hop_latency_us or GEMINI_HOP_US) / hop_us
     # The last factor prevents that rounding selects the next smaller scale.
     largest = min(by_packets, by_hops) / ranks_per_node * (1 + 1e-9)
@@ -133,8 +139,10 @@ def most_scale(topology: Topology, shape: Shape) -> float:
     return shape.rate_scale * budget / demand_packets_s(topology, shape)
 
 
-def auto_scale(topology: Topology, shape: Shape, *, ranks_per_node: int, parts: Parts | None = None) -> float:
-    """Return the rate scale of `--rate-scale auto` on this machine, or on those of `parts`.
+def auto_scale(
+    topology: Topology, shape: Shape, *, ranks_per_node: int, times: float = 1, parts: Parts | None = None
+) -> float:
+    """Return the rate scale of `--rate-scale auto`, or `auto*UNUSED`, on this machine, or on those of `parts`.
 
     Of several machines the slowest has an equal part of the packets, and a hop takes `HOP_WIRES` round trips at least.
     Raises as `cached_packets_s` does, and RunError for a machine that does not answer.
@@ -144,7 +152,7 @@ def auto_scale(topology: Topology, shape: Shape, *, ranks_per_node: int, parts: 
 
     def scale(packets_s: float) -> float:
         all_packets_s = (len(others) + 1) * min(packets_s, *others, math.inf)
-        return reserved_scale(topology, shape, all_packets_s, ranks_per_node=ranks_per_node, hop_us=hop_us)
+        return reserved_scale(topology, shape, all_packets_s, ranks_per_node=ranks_per_node, hop_us=hop_us, times=times)
 
     return scale(cached_packets_s(lambda packets_s: scale(packets_s) == scale(math.inf)))
 
