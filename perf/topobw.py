@@ -41,7 +41,7 @@ VERDICTS = (0, 5, 6)
 KINDS = ("fault", "clean")
 #: Topologies with links in rings of odd and of even length, and with detours that are as long as the usual way; the
 #: rate scale of each.
-PLACES = {"gemini-3x3x3": 4e-4, "gemini-4x4x4": 2e-4, "dragonfly-72": 4e-5, "fat-tree-54": 4e-5}
+PLACES = {"gemini-3x3x3": 4e-4, "gemini-4x4x4": 2e-4, "dragonfly-72": 4e-5, "fat-tree-54": 1e-4}
 #: The share of that scale: a busy machine disturbs the router's process more.
 NETWORKS = {"router": 0.5, "kernel": 1.0}
 #: The kinds of the faults that a launch has at once.

@@ -39,9 +39,13 @@ static bool is_crossed(const struct search *search, const char *part) {
     return false;
 }
 
+static bool is_link(const char *part) {
+    return strncmp(part, node_prefix, strlen(node_prefix)) != 0;
+}
+
 /* Returns whether the part may be what packets go round. */
 static bool may_be_dead(const struct search *search, const char *part) {
-    return strncmp(part, node_prefix, strlen(node_prefix)) != 0 && !is_crossed(search, part);
+    return is_link(part) && !is_crossed(search, part);
 }
 
 static bool is_open(const struct search *search, int link) {
@@ -81,10 +85,18 @@ static bool explain_alike(const struct search *search, const char *part, const c
     return true;
 }
 
-/* Takes the part that explains more than the best, or as much and is the other direction of a cable that was
- * found. *other is one more that explains as much of a detour. */
-static void consider(const struct search *search, const char *list, bool detour, char **best, char **other,
-                     int *most) {
+/* Returns whether the test of the very part is bad and not explained, as that of a slow link would be. */
+static bool has_own_test(const struct search *search, const char *part) {
+    for (int link = 0; link < search->plan->link_count; link++)
+        if (is_open(search, link) && strcmp(search->plan->links[link].listed->name, part) == 0)
+            return true;
+    return false;
+}
+
+/* Takes the part that explains more than the best. Of two links that explain the same tests it takes the
+ * other direction of a cable that was found, or the one whose own test is among them, and *other is the
+ * other. */
+static void consider(const struct search *search, const char *list, char **best, char **other, int *most) {
     const char *end = NULL;
     for (const char *comma = list; comma[1]; comma = end) {
         char *part = next_part(comma, &end);
@@ -92,13 +104,14 @@ static void consider(const struct search *search, const char *list, bool detour,
         int sum = 0;
         for (int link = 0; link < search->plan->link_count; link++)
             sum += weight(search, link, part, dead);
-        bool ties =
-            detour && sum == *most && *best && strcmp(part, *best) != 0 && explain_alike(search, part, *best);
+        bool ties = sum == *most && *best && is_link(part) && is_link(*best) && strcmp(part, *best) != 0 &&
+                    explain_alike(search, part, *best);
         if ((sum <= *most && !ties) || is_cleared(search, part)) {
             free(part);
             continue;
         }
-        bool wins = sum > *most || is_back(search, part);
+        bool wins = sum > *most || is_back(search, part) ||
+                    (!is_back(search, *best) && has_own_test(search, part) && !has_own_test(search, *best));
         free(*other);
         *other = ties && wins ? *best : ties ? part : NULL;
         if (!wins)
@@ -119,9 +132,8 @@ static char *find_part(const struct search *search, bool of_detours, char **othe
     for (int link = 0; link < search->plan->link_count; link++)
         if (is_open(search, link) && (!of_detours || search->results[link].state == LINK_DETOUR)) {
             const struct listed_test *test = search->plan->links[link].listed;
-            bool detour = search->results[link].state == LINK_DETOUR;
-            consider(search, test->parts, detour, &best, other, &most);
-            consider(search, test->crossed, detour, &best, other, &most);
+            consider(search, test->parts, &best, other, &most);
+            consider(search, test->crossed, &best, other, &most);
         }
     return best;
 }
