@@ -151,7 +151,7 @@ def as_root(*programs: str) -> dict[str, str]:
     return {f"{name}_ALLOW_RUN_AS_ROOT{more}": "1" for name in programs for more in ("", "_CONFIRM")}
 
 
-#: PMIx sends what ranks ask for. In files, which ranks of a node share, it would write 8 MB per node and launch: with a
+#: PMIx sends what ranks request. In files, which ranks of a node share, it would write 8 MB per node and launch: with a
 #: rank per node, 580 MB of 72 nodes.
 WITHOUT_FILES = {"PMIX_MCA_gds": "hash"}
 
