@@ -35,14 +35,13 @@ from railyard.base.errors import InputError
 from railyard.base.parent import end_with, on_signals
 from railyard.jobs import schedule
 from railyard.jobs.nodes import leftovers
-from railyard.jobs.roles import PROGRAM, Role
+from railyard.jobs.roles import FORMAT, PROGRAM, Role
 from railyard.records.store import archive
 from railyard.torus.virtual import counters, lifecycle
 from railyard.torus.virtual import launch as torus_launch
 from railyard.torus.virtual.launcher_process import LIMIT
 from railyard.torus.virtual.lifecycle import VirtualTorus
 
-FORMAT = "railyard-roles/1"
 #: Most seconds until all congestors are ready, until they end after the stop file, and after a signal that ends them.
 READY_S = 300.0
 STOP_S = 60.0

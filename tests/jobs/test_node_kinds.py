@@ -14,10 +14,11 @@ from support.commands import executable
 from support.nodes import Device, Machine
 
 from railyard.jobs import stagedir
-from railyard.jobs.job import launched, submitted
+from railyard.jobs.job import submitted
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.job.submitted import Placed, Site, Submitted
 from railyard.jobs.nodes import allocated_nodes, node
+from railyard.placements.nics import evidence
 from railyard.records.folded import nic_bytes
 from railyard.records.folded.nic_bytes import Nics
 
@@ -133,7 +134,8 @@ def test_the_verdict_is_that_of_the_near_nic_of_each_node(place: Place) -> None:
         sent = {"tx_bytes": 1 << 20, "rx_bytes": 0}
         return nic_bytes.of_rows([{"node": host, "nic": near[host], **sent} for host in hosts])
 
-    judged = [launched.judge_bytes(hosts, rows, assigned, counted(swapped)).verdict for swapped in DEVICES[::-1]]
+    of_ranks = evidence.senders(hosts, rows, list(map(tuple, assigned)))
+    judged = [evidence.judge(of_ranks, counted(swapped).sent).verdict for swapped in DEVICES[::-1]]
     assert judged == ["obeyed", "not-obeyed"]
 
 

@@ -81,8 +81,8 @@ def test_too_few_nodes_for_a_load_are_refused() -> None:
 
 def test_roles_survive_their_document() -> None:
     said = asked("incast.program", "copies", rule="random:3", victim_nodes=2)
-    again = decoded(Roles, json.loads(json.dumps(said.document())), "roles")
-    assert again.document() == json.loads(json.dumps(said.document()))
+    document = json.loads(json.dumps(dataclasses.asdict(said)))
+    assert dataclasses.asdict(decoded(Roles, document, "roles")) == document
 
 
 # ---- what is left of a launch ----
@@ -103,7 +103,7 @@ def write_launch(folder: Path, *, sent: int | None) -> None:
     nics = [{"node": f"n{k}", "nic": "nic0", "tx_bytes": sent or 0, "rx_bytes": 0} for k in range(4)]
     (folder / "launch-000.incast.json").write_text(json.dumps(rows.output(output)))
     left = {
-        "format": load_evidence.FORMAT,
+        "format": roles.FORMAT,
         "reasons": [],
         "victim": {"begun_s": 100.0, "ended_s": 108.0},
         "roles": [{"name": "incast", "exit_status": 0, "begun_s": 98.0, "ended_s": 109.0, "starts": 1}],

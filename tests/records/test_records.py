@@ -220,7 +220,7 @@ def test_a_record_declares_each_of_its_figures(change: Callable[[dict[str, Any]]
 
 def test_id_does_not_depend_on_the_order_of_keys() -> None:
     turned = dict(reversed(list(SMALL.document.items())))
-    assert record.content_sha256(turned) == SMALL.sha256
+    assert record.sealed(turned)["sha256"] == SMALL.sha256
 
 
 @pytest.mark.parametrize(
@@ -365,7 +365,7 @@ def test_wrong_evidence_is_refused(change: dict[str, Any], words: str) -> None:
 def test_all_64_digits_of_the_content_are_compared() -> None:
     """Two records of one id can be searched for; two of one digest cannot."""
     assert "the record was changed" in refusal({**SMALL.document, "created": "2026-11-22T03:00:00Z"})
-    assert SMALL.document["sha256"] == SMALL.sha256 == record.content_sha256(SMALL.document)
+    assert SMALL.document["sha256"] == SMALL.sha256 == record.sealed(SMALL.document)["sha256"]
     wrong = SMALL.sha256[:12] + "0" * 52
     assert "sha256" in refusal({**SMALL.document, "sha256": wrong})
 
@@ -509,7 +509,7 @@ def test_mpi_comes_from_the_first_output() -> None:
 
 
 def test_provenance_of_here_fits_the_schema() -> None:
-    collected = {**provenance.collect(torus=synthetic.TORUS), "mpi": synthetic.MPI}
+    collected = {**synthetic.provenance(), "railyard": provenance.code(), "machine": provenance.machine()}
     made = changed(lambda document: document.update(provenance=collected))
     assert record.validate(made, "here").provenance["machine"]["cpus"] == os.cpu_count()
 

@@ -130,7 +130,7 @@ class Submitted:
 
     def case(self) -> dict[str, Any]:
         """Return the record's case without topology and allocation, which may be known only inside the job."""
-        companions = {"roles": self.roles.document()} if self.roles else {}
+        companions = {"roles": dataclasses.asdict(self.roles)} if self.roles else {}
         return {**self.spec.case(), "devices": self.site.devices, **companions}
 
 

@@ -74,8 +74,7 @@ def command(read: Record) -> Iterator[Fault]:
     for field, launch in ended_well(read):
         text = launch.command.replace("launch-N.", "launch-?.")
         text = text.replace(f"launch-{launch.index:03d}.", "launch-N.")
-        combined = launch.placement, launch.nic_policy, str(launch.software)
-        key = "command", *combined, len(launch.ranks), launch.guard is None, outside, text
+        key = "command", *launch.combination, len(launch.ranks), launch.guard is None, outside, text
         if key not in verdicts:
             verdicts[key] = _judged(read, launch, text)
         problem, body = verdicts[key]
