@@ -217,6 +217,4 @@ def read(folder: Path) -> Submitted:
     name = document.get("format")
     if name != FORMAT:
         raise InputError(str(folder), FILE, name, f"a stage directory with {FORMAT}")
-    names = {item.name for item in fields(Site)}  # a partition has more than these
-    site = Site(**{key: value for key, value in document["site"].items() if key in names})
-    return decoded(Submitted, document, str(folder / FILE), site=site)
+    return decoded(Submitted, document, str(folder / FILE))

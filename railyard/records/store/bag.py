@@ -24,6 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from railyard.base.decoded import decoded
 from railyard.base.errors import InputError, RunError, as_seen
 from railyard.records import json_io, record, text_rules
 from railyard.records.json_io import Json
@@ -318,13 +319,8 @@ def _bid(source: str, contents: Mapping[str, bytes]) -> Bid:
     bid = json_io.loads_bytes(contents[BID], source)
     json_io.validate(bid, "bid-v1.json", source)
     text_rules.check(bid, source)
-    return Bid(
-        bidder=bid["bidder"],
-        tier=bid["tier"],
-        attachments=tuple(PurePosixPath(name).name for name in contents if name.startswith("data/attachments/")),
-        nodes=bid.get("nodes"),
-        pledges={name: float(value) for name, value in bid.get("pledges", {}).items()},
-    )
+    attachments = tuple(PurePosixPath(name).name for name in contents if name.startswith("data/attachments/"))
+    return decoded(Bid, bid, source, attachments=attachments)
 
 
 def _manifest(folder: Path, name: str) -> dict[str, str]:
