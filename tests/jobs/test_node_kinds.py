@@ -120,7 +120,7 @@ def test_where_nics_are_swapped_on_half_of_the_nodes_each_rank_has_the_one_that_
             assert on_host(stage, host, local, *words) == f"cpus {cpus}\n{near[local]}\n"
     nics = nics_of_ranks(placed)
     assert nics == [["mlx5_0"], ["mlx5_1"], ["mlx5_0"], ["mlx5_1"], *[["mlx5_1"], ["mlx5_0"]] * 2]
-    assert (placed.described, placed.kinds) == (4, 2)
+    assert stagedir.described_nodes(placed) == {"described": 4, "kinds": 2, "boots": 0}
 
 
 def test_the_verdict_is_that_of_the_near_nic_of_each_node(place: Place) -> None:
@@ -153,11 +153,3 @@ def test_a_policy_that_the_stack_is_told_for_all_nodes_at_once_is_not_measured(p
     blind = Machine(2, 2, "", (), {"infiniband/mlx5_0": Device("0000:10:00.0", 0, "pci0000:00")})
     placed = place([machine(0), machine(0), machine(0), blind], "plain/numa")
     assert "no NUMA domain of a NIC on n4" in placed.cannot["plain/numa"]
-
-
-def test_stage_directory_knows_how_many_nodes_were_described(place: Place, tmp_path: Path) -> None:
-    place([machine(0), machine(0), machine(0), machine(1)], "plain/numa")
-    document = json.loads((tmp_path / "stage/placed.json").read_text())
-    assert (document["described"], document["kinds"]) == (4, 2)
-    nodes = {"described": 4, "kinds": 2, "boots": 0}
-    assert stagedir.described_nodes(submitted.read_placed(tmp_path / "stage")) == nodes
