@@ -50,14 +50,8 @@ def page_of(*lines: Line, **changes: Any) -> str:
 @pytest.fixture(scope="module", params=[1, 40], ids=["one case", "40 cases"])
 def page(request: pytest.FixtureRequest) -> str:
     names = tuple(f"case {number} of {request.param}" for number in range(request.param))
-    of_case: dict[str, Any] = {
-        "check": "c",
-        "nodes": 1,
-        "placement": "plain",
-        "fom": figures.fom("a_s"),
-        "reference": 1,
-    }
-    cases = tuple(Case(name=name, **of_case) for name in names)
+    of_case: dict[str, Any] = {"check": "c", "nodes": 1, "placement": "plain", "fom": figures.fom("a_s")}
+    cases = tuple(Case(name=name, reference=1, **of_case) for name in names)
     preset = presets.load("jupiter")
     wanted = Tender(title="Interconnect", challenge="12345678", origins=(), cases=cases, presets=(preset,))
     lines = [line("swift Ltd", 1.3, names), line(LONG, 1.1, names), line("careless", None, names)]
