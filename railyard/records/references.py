@@ -13,6 +13,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 
@@ -56,8 +57,7 @@ class Reference:
         return [self.median, -self.tolerance, None, self.unit]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class Point(NamedTuple):
     """One record's value of a performance variable: the median over its launches.
 
     `noise` is the relative standard error of that median, estimated from the spread of the launches; 0 for one launch.
@@ -196,9 +196,7 @@ def _entry(about: Mapping[str, Json], variables: Mapping[str, list[Json]]) -> En
         history=tuple(decoded(Past, past, "history") for past in about.get("history", ())),
         suspects=tuple(decoded(Past, past, "history") for past in about.get("suspects", ())),
         values={
-            units.fom(figure, **about["figures"][figure]).named(name): tuple(
-                Point(median=median, noise=noise, record=record) for median, noise, record in points
-            )
+            units.fom(figure, **about["figures"][figure]).named(name): tuple(Point(*point) for point in points)
             for name, points in about.get("values", {}).items()
             for figure in [watched.figure(name)]
         },
@@ -237,10 +235,7 @@ HEADING = "# Written by `railyard references update` from the archive; ReFrame r
 
 
 def _about(entry: Entry) -> dict[str, Json]:
-    values = {
-        str(name): [[point.median, point.noise, point.record] for point in points]
-        for name, points in sorted(entry.values.items())
-    }
+    values = {str(name): list(map(list, points)) for name, points in sorted(entry.values.items())}
     figures = benchmark.figures_json(name.named(watched.figure(name)) for name in entry.values)
     suspects = {"suspects": list(map(_past_json, entry.suspects))} if entry.suspects else {}
     history = list(map(_past_json, entry.history))

@@ -82,7 +82,7 @@ def _faults(line: Line) -> Iterator[str]:
         yield f"\n## Why {plain(line.bidder)} is not complete\n"
     for rule in line.rules:
         for fault in rule.faults[:5]:
-            yield f"- {rule.name}: {plain(': '.join(filter(None, [fault.field, fault.text])))}"
+            yield f"- {rule.name}: {plain(_line(fault))}"
         if len(rule.faults) > 5:
             yield f"- {rule.name}: {len(rule.faults) - 5} more"
 

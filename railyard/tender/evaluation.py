@@ -84,7 +84,7 @@ class Line:
     @property
     def notes(self) -> list[str]:
         """Return the notes of all rules as lines."""
-        return [": ".join([note.field, note.text]) for rule in self.rules for note in rule.notes]
+        return [f"{note.field}: {note.text}" for rule in self.rules for note in rule.notes]
 
     @property
     def faults(self) -> int:
@@ -125,29 +125,24 @@ Weights = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Drawn:
-    """A complete bid: the results of its cases, their values, exact and in draws, and the weight of each in its score.
+    """A complete bid: the results of its cases, their values in draws, and the weight of each in its score.
 
-    `weights` are the derivatives of the score's logarithm by those of the values.
+    `given` are the exact values, with the weights of the tender, and `weights` the derivatives of the score's logarithm
+    by those of the values.
     """
 
-    tender: Tender
+    given: Given
     results: Mapping[str, Measured]
-    exact: Mapping[str, Floats]
     drawn: Mapping[str, Floats]
-    nodes: Mapping[str, int]
-    system_nodes: int
     weights: Mapping[str, float] = field(default_factory=dict)
 
     def scores(self, medians: Mapping[str, Floats], weights: Weights) -> Floats:
         """Return the score for each draw of the medians."""
-        nodes, system_nodes = self.nodes, self.system_nodes
-        return metrics.score(
-            Given(tender=self.tender, medians=medians, nodes=nodes, system_nodes=system_nodes, weights=weights)
-        )
+        return metrics.score(replace(self.given, medians=medians, weights=weights))
 
     def score(self, weights: Weights) -> float:
         """Return the score that the exact values have with these weights of the cases."""
-        return float(self.scores(self.exact, weights)[0])
+        return float(self.scores(self.given.medians, weights)[0])
 
     @property
     def sides(self) -> list[contrast.Weighted]:
@@ -249,18 +244,16 @@ def _days(records: Sequence[Judged]) -> str:
 def _draw(tender: Tender, bid: Read, chance: np.random.Generator, weights: Weights) -> _Drawn:
     scored = {case.name: measured.scored(tender, case, bid) for case in tender.cases}
     results = {name: result for name, result in scored.items() if result is not None}
-    one = _Drawn(
+    given = Given(
         tender=tender,
-        results=results,
-        exact={name: np.array([result.value]) for name, result in results.items()},
-        drawn=_draws(results, chance),
+        medians={name: np.array([result.value]) for name, result in results.items()},
         nodes={case.name: completeness.nodes_of(case, bid.records) or case.nodes for case in tender.cases},
         system_nodes=bid.bid.nodes or 0,
+        weights=weights,
     )
-    step, base = 1e-4, one.score(weights)
-    changed = {
-        name: one.scores({**one.exact, name: value * np.exp(step)}, weights)[0] for name, value in one.exact.items()
-    }
+    one = _Drawn(given=given, results=results, drawn=_draws(results, chance))
+    step, base, exact = 1e-4, one.score(weights), given.medians
+    changed = {name: one.scores({**exact, name: value * np.exp(step)}, weights)[0] for name, value in exact.items()}
     return replace(one, weights={name: float(np.log(score / base)) / step for name, score in changed.items()})
 
 
@@ -286,11 +279,11 @@ def _draws(results: Mapping[str, Measured], chance: np.random.Generator) -> dict
 def _speedups(bid: _Drawn) -> dict[str, Interval]:
     """Return the speedups of a bid's cases over their references, with their bounds."""
     cases = {}
-    for case in bid.tender.cases:
+    for case in bid.given.tender.cases:
         results = bid.results[case.name]
         bounds = results.bounds() if results.is_exact or results.is_of_machine else None
         ends = sorted(map(float, metrics.speedup(case, np.array(bounds)))) if bounds else [None, None]
-        exact = float(metrics.speedup(case, bid.exact[case.name])[0])
+        exact = float(metrics.speedup(case, bid.given.medians[case.name])[0])
         cases[case.name] = Interval(value=exact, low=ends[0], high=ends[1])
     return cases
 
@@ -321,7 +314,8 @@ def _disturbed(
     for name, share in zip(SCENARIOS[1:], NOISE, strict=True):
         scores = {}
         for index, bid in drawn.items():
-            noisy = {case: median * np.exp(share * chance.standard_normal(DRAWS)) for case, median in bid.exact.items()}
+            medians = bid.given.medians.items()
+            noisy = {case: median * np.exp(share * chance.standard_normal(DRAWS)) for case, median in medians}
             scores[index] = bid.scores(noisy, weights)
         shares[name] = _wins(scores)
     return shares
@@ -373,7 +367,7 @@ def _lead(best: tuple[Line, _Drawn], other: tuple[Line, _Drawn]) -> Interval | N
     assert line.score is not None and second.score is not None
     ratio = line.score.value / second.score.value
     results = [*bid.results.values(), *rival.results.values()]
-    is_exact = bid.tender.scored == "pledged" and all(set(result.by_job) == {"pledge"} for result in results)
+    is_exact = bid.given.tender.scored == "pledged" and all(set(result.by_job) == {"pledge"} for result in results)
     lead = _around(ratio, [*bid.sides, *((-weight, logs) for weight, logs in rival.sides)], is_exact)
     return None if lead.low is None else lead
 
