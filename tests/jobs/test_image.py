@@ -255,18 +255,6 @@ def test_another_mpis_program_under_mpirun_says_so(tmp_path: Path) -> None:
     assert not (tmp_path / "out.json").exists()
 
 
-def test_an_output_of_one_rank_is_called_what_it_is() -> None:
-    def alone(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
-        document["ranks"] = document["ranks"][:1]
-        document["mpi"]["ranks"] = 1
-        return run
-
-    case = synthetic.case(placements=["plain"], launches_per_combination=1)
-    made = synthetic.job(case, synthetic.halo_series({"plain": 1.0}), change=alone)
-    assert made.launches[0].reason.startswith("64 singletons instead of 64 ranks")
-    assert made.launches[0].placement_verdict == "not-obeyed"
-
-
 # ---- Spack's lock ----
 
 ENVIRONMENT = "spack:\n  specs:\n    - lulesh@2.0.3 ~openmp\n    - mpip@3.5 ~bfd\n  repos:\n    - r\n"

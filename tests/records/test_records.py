@@ -386,6 +386,12 @@ def with_document(**changes: Any) -> Callable[[LaunchRun, dict[str, Any]], Launc
     return change
 
 
+def alone(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
+    """As where the program's MPI does not understand the launcher, and each rank is rank 0 of 1."""
+    document["mpi"]["ranks"], document["ranks"] = 1, document["ranks"][:1]
+    return run
+
+
 def with_run(**changes: Any) -> Callable[[LaunchRun, dict[str, Any]], LaunchRun]:
     return lambda run, document: dataclasses.replace(run, **changes)
 
@@ -401,6 +407,12 @@ def with_run(**changes: Any) -> Callable[[LaunchRun, dict[str, Any]], LaunchRun]
         (with_document(benchmark="hops"), "failed", "obeyed", "hops ran, the case says halo"),
         (with_document(parameters={"grid": [9]}), "failed", "obeyed", "grid: [9] ran, the case says [2, 1, 1]"),
         (with_run(expected_hosts=["n-0-0-0", "n-9"]), "failed", "not-obeyed", "rank 1 ran on n-1-0-0, asked n-9"),
+        (
+            alone,
+            "failed",
+            "not-obeyed",
+            "2 singletons instead of 2 ranks: the program's MPI does not understand what started it",
+        ),
         (with_run(expected_hosts=["n-0-0-0"]), "failed", "not-obeyed", "2 ranks ran, asked 1"),
         (with_run(expected_hosts=None), "ok", "cannot-tell", ""),
         (with_run(exit_status=None, output=None), "not-measured", "cannot-tell", "the launch was never started"),

@@ -324,8 +324,14 @@ _ALL: Mapping[str, Mapping[str, tuple[str, Change]]] = {
     "source": {
         "a source that nobody checked": ("without the recipe's", put("case.parameters", spack_source="unchecked: v1"))
     },
-    "ended": {"a launch that failed": ("failed: 1 of 24", one_failed)},
-    "guarded": {"a launch that no guard watched": ("no guard watched", in_first(guard=None))},
+    "ended": {
+        "a launch that failed": ("failed: 1 of 24", one_failed),
+        "a launch that is void": ("void: busy", in_guard(verdict="void", reasons=["busy"])),
+    },
+    "guarded": {
+        "a launch that no guard watched": ("no guard watched", in_first(guard=None)),
+        "a guard without a verdict": ("could not tell", in_guard(verdict="cannot-tell")),
+    },
     "launches": {"five rounds of six": ("at least 6 are needed", five_rounds)},
     "samples": {"a single sample": ("1 samples; at least", in_samples(lambda samples: samples[:1]))},
     "verified": {"data that was not verified": ("did not verify", set_all("verified", None))},
@@ -333,10 +339,21 @@ _ALL: Mapping[str, Mapping[str, tuple[str, Change]]] = {
     "same-series": {
         "a series that one launch lacks": ("not the figures of the first", lambda d: d["launches"][1]["series"].pop())
     },
-    "placed": {"ranks without CPUs": ("ranks' CPUs", in_ranks(cpu=None, allowed_cpus=None))},
-    "nic-evidence": {"a policy without NICs": ("no evidence of the NICs", in_policy("local-nic", nics=None))},
+    "placed": {
+        "ranks without CPUs": ("ranks' CPUs", in_ranks(cpu=None, allowed_cpus=None)),
+        "no ranks": ("no evidence of where the ranks stood", in_first(ranks=[])),
+    },
+    "nic-evidence": {
+        "a policy without NICs": ("no evidence of the NICs", in_policy("local-nic", nics=None)),
+        "an empty list of NICs": ("launches[0].nics: no evidence", in_first(nics=[])),
+    },
     "provenance": {
-        "a checkout that was changed": ("the checkout was changed", put("provenance.railyard", git_dirty=True))
+        "a checkout that was changed": ("the checkout was changed", put("provenance.railyard", git_dirty=True)),
+        "no commit": ("the commit is not known", put("provenance.railyard", git_commit=None)),
+        "no ReFrame": ("provenance.reframe: missing", put("provenance", reframe=None)),
+        "no MPI": ("provenance.mpi: missing", put("provenance", mpi=None)),
+        "no kernel": ("provenance.machine.kernel", put("provenance.machine", kernel="")),
+        "no topology": ("case.topology", put("case", topology=None)),
     },
     "benchmark": {"the program of another check": ("halo_3d runs halo", put("case", benchmark="noise", parameters={}))},
     "parameters": {
