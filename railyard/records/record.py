@@ -18,9 +18,9 @@ from typing import Any
 
 import msgspec
 
+from railyard.base import verdict
 from railyard.base.decoded import decoded
 from railyard.base.errors import InputError
-from railyard.placements.nics import evidence
 from railyard.records import benchmark, json_io, text_rules
 from railyard.records.benchmark import Series, Unmeasured
 from railyard.records.folded import tables
@@ -68,7 +68,7 @@ class Software(StrEnum):
 
 
 #: Whether a launch obeyed its placement (ranks ran on the requested hosts), or its NIC policy.
-Verdict = evidence.Verdict
+Verdict = verdict.Verdict
 #: Placement, NIC policy and software.
 Combination = tuple[str, str, str]
 
