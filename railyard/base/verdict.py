@@ -1,4 +1,4 @@
-"""Name what evidence says of a request: whether a launch obeyed its placement, or its NIC policy."""
+"""Name the verdict on a request, by its evidence: whether a launch obeyed its placement, or its NIC policy."""
 
 from __future__ import annotations
 

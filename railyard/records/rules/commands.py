@@ -324,8 +324,8 @@ def _stranger(words: Sequence[str], possible: Sequence[Sequence[Word]]) -> str:
     if not possible:
         return "runs in an image, whose engine the provenance does not name or this checker does not know"
 
-    begun = itertools.product(range(len(words)), possible)
-    start, wanted = max(begun, key=lambda one: _common(words[one[0] :], one[1]))
+    candidates = itertools.product(range(len(words)), possible)
+    start, wanted = max(candidates, key=lambda one: _common(words[one[0] :], one[1]))
     number = _common(words[start:], wanted)
     stated = " ".join(words[start + number : start + number + 1])
     return f"{stated!r} before the program; expected {_shown(wanted[number:], 0)!r} there"
