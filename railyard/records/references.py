@@ -26,7 +26,7 @@ from railyard.records.benchmark import Labels
 from railyard.records.json_io import Json
 from railyard.records.record import Record, Software
 from railyard.records.store.entries import Entry as Indexed
-from railyard.records.store.entries import SeriesKey, head, series_values
+from railyard.records.store.entries import head
 from railyard.records.units import Better, Fom
 
 FILE = CHECKOUT / "checks" / "references" / "archive.yaml"
@@ -123,27 +123,16 @@ def side(placement: str, nic_policy: str, software: str, policies: Sequence[str]
     return "/".join([*parts, *([software] if software != Software.NATIVE else [])])
 
 
-def values(record: Record, policies: Sequence[str]) -> dict[Fom, float]:
-    """Return the performance variables of a record: name -> median over launches (`railyard.records.watched`)."""
-    return _medians(dict(series_values(record)), policies)
-
-
 def medians(entry: Indexed) -> dict[Fom, float]:
-    """Return what `values` returns, from a record's entry in an index."""
-    return _medians(dict(entry.values), entry.setting["nic_policies"])
+    """Return the performance variables of a record: name -> median over launches."""
+    return {name: statistics.median(launches) for name, launches in variables(entry).items()}
 
 
-def _medians(values: Mapping[SeriesKey, Sequence[float]], policies: Sequence[str]) -> dict[Fom, float]:
-    return {name: statistics.median(launches) for name, launches in variables(values, policies).items()}
-
-
-def variables(values: Mapping[SeriesKey, Sequence[float]], policies: Sequence[str]) -> dict[Fom, list[float]]:
-    """Return the performance variables of a case: name -> one value per launch.
-
-    `values` has one value per launch for each series; `policies` are the NIC policies of the case.
-    """
+def variables(entry: Indexed) -> dict[Fom, list[float]]:
+    """Return the performance variables of a record (`railyard.records.watched`): name -> one value per launch."""
+    policies = entry.setting["nic_policies"]
     sides: dict[str, dict[tuple[Fom, Labels], Sequence[float]]] = {}
-    for key, of_launches in values.items():
+    for key, of_launches in entry.values:
         of_side = sides.setdefault(side(key.placement, key.nic_policy, key.software, policies), {})
         of_side[key.fom, key.labels] = of_launches
     return {
