@@ -174,7 +174,7 @@ def run(make: Callable[[], Launch]) -> int:
     status = torus_launch.run_as_one(torus, on_torus) if torus else once(lambda: None)
     launch = tried[-1]
     if any(program.forced for program in launch.everyone) or launch.reasons:
-        leftovers.end_on_all_nodes(launch.folder, launch.stem, os.environ)
+        leftovers.end_on_all_nodes(launch.folder, launch.stem)
     document = {
         "format": FORMAT,
         "reasons": launch.reasons,
