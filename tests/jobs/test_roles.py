@@ -157,14 +157,10 @@ def test_a_copy_that_did_not_run_at_once_with_the_victim_makes_the_launch_void(
         assert f"the NICs of incast sent {2 * sent} bytes while the first copy sent 200" in found.void[0]
 
 
-def test_a_congestor_on_another_node_fails_the_launch(tmp_path: Path) -> None:
+def test_a_launch_fails_whose_congestor_ran_on_another_node_or_that_has_no_word_of_it(tmp_path: Path) -> None:
     write_launch(tmp_path, sent=600)
     path = tmp_path / "launch-000.incast.json"
     path.write_text(path.read_text().replace('"n1"', '"n7"'))
     assert companions(tmp_path).fault == "incast: rank 1 ran on n7, asked n1"
-
-
-def test_a_launch_without_a_word_of_its_companions_fails(tmp_path: Path) -> None:
-    write_launch(tmp_path, sent=600)
     (tmp_path / "launch-000.roles").write_text("{")
     assert "wrote nothing about the programs beside it" in companions(tmp_path).fault
