@@ -275,20 +275,11 @@ def _keygen(folder: Path, arguments: Sequence[str], content: bytes) -> subproces
     )
 
 
-def read(folder: Path) -> tuple[Bid, list[tuple[str, bytes]]]:
-    """Return the bid of a bag, and (path, bytes) of each record file, after comparing the sums of all files.
-
-    Raises InputError for a sum that differs, and for a file that is missing, not listed in a manifest, or not a regular
-    file.
-    """
-    bid, sums = opened(folder)
-    return bid, [(name, content(folder, name, digest)) for name, digest in sums]
-
-
 def opened(folder: Path) -> tuple[Bid, list[tuple[str, str]]]:
     """Return the bid of a bag, and (path, sha256) of each record file, after comparing the sums of all other files.
 
-    The caller must compare those of the record files, as `content` does. Raises InputError as `read` does.
+    The caller must compare those of the record files, as `content` does. Raises InputError for a sum that differs, and
+    for a file that is missing, not listed in a manifest, or not a regular file.
     """
     tags = _manifest(folder, "tagmanifest-sha256.txt")
     if sorted(tags) != sorted(TAGS):
