@@ -23,7 +23,6 @@ from railyard.records.record import COMPUTED, Origin
 from railyard.tender import completeness, measured, metrics
 from railyard.tender.bids import Read
 from railyard.tender.completeness import Ruled
-from railyard.tender.judged import Judged
 from railyard.tender.measured import Measured
 from railyard.tender.metrics import Given
 from railyard.tender.request import Tender
@@ -61,25 +60,45 @@ class Line:
     """A bid in the evaluation; without a score where it is not complete.
 
     `cases` are speedups over the reference. `wins` is the share of draws in which this bid ranks first, `wins_by` the
-    same under each disturbance of `SCENARIOS`; None and empty if a bid has too few jobs. `pledges` maps a case to the
-    promised value. `measured` is what its records were made on, `days` are when, and `origins` how. `signer`
-    is the name of its key in the buyer's list, empty if unknown.
+    same under each disturbance of `SCENARIOS`; None and empty if a bid has too few jobs.
     """
 
-    bidder: str
-    signed: str
-    tier: str
+    read: Read
     rules: Sequence[Ruled]
-    score: Interval | None
-    cases: Mapping[str, Interval]
-    wins: float | None
+    score: Interval | None = None
+    cases: Mapping[str, Interval] = field(default_factory=dict)
+    wins: float | None = None
     wins_by: Mapping[str, float] = field(default_factory=dict)
-    pledges: Mapping[str, float] = field(default_factory=dict)
-    digest: str = ""
-    measured: str = ""
-    days: str = ""
-    signer: str = ""
-    origins: Sequence[Origin] = ()
+
+    @property
+    def bidder(self) -> str:
+        """Return the name of the bidder."""
+        return self.read.bid.bidder
+
+    @property
+    def origins(self) -> list[Origin]:
+        """Return how the records were obtained."""
+        return sorted({record.origin for record in self.read.records})
+
+    @property
+    def days(self) -> str:
+        """Return the day, or the first and the last one, on which records were made; empty without a record."""
+        days = sorted({record.created[:10] for record in self.read.records})
+        return " to ".join(dict.fromkeys([*days[:1], *days[-1:]]))
+
+    @property
+    def measured(self) -> str:
+        """Return on which systems records were made, in how many jobs, on how many nodes at most, and when."""
+        if not (records := self.read.records):
+            return "no record"
+        systems = ", ".join(sorted({record.system for record in records}))
+        nodes, jobs = max(record.nodes for record in records), len({record.job for record in records})
+        hosts = "; ".join(sorted({record.hosts for record in records})[:MOST_HOSTS])
+        return (
+            f"{counted(len(records), 'record')} of {counted(jobs, 'job')} on {systems}, "
+            f"on at most {counted(nodes, 'node')} ({hosts}), "
+            f"{self.days}"
+        )
 
     @property
     def notes(self) -> list[str]:
@@ -182,24 +201,17 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
     wins = _wins(scores) if is_shown else {}
     disturbed = _disturbed(drawn, weights, chance) if is_shown else {}
     scored = {index: _around(one.score(weights), one.sides, one.is_exact) for index, one in drawn.items()}
-    lines = {}
-    for index, bid in enumerate(read):
-        lines[index] = Line(
-            bidder=bid.bid.bidder,
-            signed=bid.signed.text,
-            tier=bid.bid.tier,
+    lines = {
+        index: Line(
+            read=bid,
             rules=ruled[index],
-            pledges=bid.bid.pledges,
-            wins=wins.get(index),
-            wins_by={name: shares[index] for name, shares in disturbed.items() if index in shares},
-            digest=bid.digest,
-            measured=_measured(bid.records),
-            days=_days(bid.records),
-            signer=bid.signed.by,
-            origins=sorted({record.origin for record in bid.records}),
             score=scored.get(index),
             cases=_speedups(drawn[index]) if index in drawn else {},
+            wins=wins.get(index),
+            wins_by={name: shares[index] for name, shares in disturbed.items() if index in shares},
         )
+        for index, bid in enumerate(read)
+    }
     order = sorted(lines, key=lambda index: _rank(lines[index]))
     ranked = [(lines[index], drawn[index]) for index in order if index in drawn]
     leads = [_lead(ranked[0], other) for other in ranked[1:]]
@@ -219,26 +231,6 @@ def _once(read: Sequence[Read]) -> list[Read]:
     for bid in sorted(read, key=lambda one: (bool(one.signed.problem), not one.signed.by, not one.signed.key)):
         bids.setdefault(bid.digest or str(bid.path), bid)
     return [bid for bid in read if any(bid is first for first in bids.values())]
-
-
-def _measured(records: Sequence[Judged]) -> str:
-    """Return on which systems records were made, in how many jobs, on how many nodes at most, and when."""
-    if not records:
-        return "no record"
-    systems = ", ".join(sorted({record.system for record in records}))
-    nodes, jobs = max(record.nodes for record in records), len({record.job for record in records})
-    hosts = "; ".join(sorted({record.hosts for record in records})[:MOST_HOSTS])
-    return (
-        f"{counted(len(records), 'record')} of {counted(jobs, 'job')} on {systems}, "
-        f"on at most {counted(nodes, 'node')} ({hosts}), "
-        f"{_days(records)}"
-    )
-
-
-def _days(records: Sequence[Judged]) -> str:
-    """Return the day, or the first and the last one, on which records were made."""
-    days = sorted({record.created[:10] for record in records})
-    return " to ".join(dict.fromkeys([*days[:1], *days[-1:]]))
 
 
 def _draw(tender: Tender, bid: Read, chance: np.random.Generator, weights: Weights) -> _Drawn:
