@@ -119,10 +119,10 @@ def assemble(
     nodes = case["allocation"]["nodes"]
     at, writer = spans.coordinates(nodes), tables.Writer(known=[node["name"] for node in nodes])
     documents = []
-    for index, (run, finding) in enumerate(zip(runs, findings, strict=True)):
+    for index, (launch, finding) in enumerate(zip(runs, findings, strict=True)):
         hosts = set(finding.output.ranks.hosts) if finding.output else set[str]()
-        spread = spans.of_hosts(hosts, at, has_groups=run.has_groups)
-        documents.append({**_launch(index, run, finding, writer), "spans": spread and dataclasses.asdict(spread)})
+        spread = spans.of_hosts(hosts, at, has_groups=launch.has_groups)
+        documents.append({**_launch(index, launch, finding, writer), "spans": spread and dataclasses.asdict(spread)})
     output = next((finding.output for finding in findings if finding.output), None)
     mpi = output and {"library": output.mpi_library, "standard": output.mpi_standard}
     document: dict[str, Json] = {
