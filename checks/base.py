@@ -36,6 +36,7 @@ from railyard.placed.mixin import Placed, plainly, warn_of_features
 from railyard.placed.variables import define_others
 from railyard.records import programs, references
 from railyard.records.record import Software
+from railyard.records.store import entries
 
 #: Partitions of real machines, in ReFrame's syntax.
 REAL = "+torus %origin=measured"
@@ -251,7 +252,7 @@ class PlacedCheck(Knobs):
             return
         from railyard.analysis.references import judging  # imported here: lists and dry runs do not need it
 
-        foms = references.values(self.record, self.record.case.nic_policies)
+        foms = references.medians(entries.of_record(self.record))
         self.perf_variables = {
             name: performance_function(name.unit.text)(lambda _, v=value: v)(self) for name, value in foms.items()
         }

@@ -24,6 +24,7 @@ from railyard.doctor import inventory
 from railyard.jobs import complaints
 from railyard.jobs.nodes import allocated_nodes
 from railyard.placements.hosts import in_job, sources
+from railyard.records import record
 from railyard.records.store import imported
 from railyard.table import foreign
 
@@ -124,7 +125,7 @@ def import_(case: Case, path: Path) -> dict[str, Any]:
     results, content = foreign.results(path, stated={"system": "s"}, units={})
     documents = [imported.document(result, path.name, content) for result in results]
     for document in documents:
-        imported.check(document, path.name)
+        record.check(document, path.name, imported.SCHEMA)
     points = [point for one in documents for point in one["launches"][0]["figures"]]
     there = [[point[name] for name in ("fom", "labels", "value", "unit")] for point in points]
     wanted = case["value"]["figures"]

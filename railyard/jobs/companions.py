@@ -35,14 +35,13 @@ from railyard.base.errors import InputError
 from railyard.base.parent import end_with, on_signals
 from railyard.jobs import schedule
 from railyard.jobs.nodes import leftovers
-from railyard.jobs.roles import PROGRAM, Role
+from railyard.jobs.roles import FORMAT, PROGRAM, Role
 from railyard.records.store import archive
 from railyard.torus.virtual import counters, lifecycle
 from railyard.torus.virtual import launch as torus_launch
 from railyard.torus.virtual.launcher_process import LIMIT
 from railyard.torus.virtual.lifecycle import VirtualTorus
 
-FORMAT = "railyard-roles/1"
 #: Most seconds until all congestors are ready, until they end after the stop file, and after a signal that ends them.
 READY_S = 300.0
 STOP_S = 60.0
@@ -175,7 +174,7 @@ def run(make: Callable[[], Launch]) -> int:
     status = torus_launch.run_as_one(torus, on_torus) if torus else once(lambda: None)
     launch = tried[-1]
     if any(program.forced for program in launch.everyone) or launch.reasons:
-        leftovers.end_on_all_nodes(launch.folder, launch.stem, os.environ)
+        leftovers.end_on_all_nodes(launch.folder, launch.stem)
     document = {
         "format": FORMAT,
         "reasons": launch.reasons,

@@ -17,14 +17,13 @@ from railyard.base.errors import InputError
 from railyard.jobs.job.job_folder import JobFolder
 from railyard.jobs.job.submitted import Planned
 from railyard.jobs.nodes.counted import Counted
-from railyard.jobs.roles import Role
+from railyard.jobs.roles import FORMAT, Role
 from railyard.records import assemble, benchmark
 from railyard.records.folded import nic_bytes
 from railyard.records.folded.nic_bytes import Nics
 from railyard.records.folded.ranks import Ranks
 from railyard.records.record import Guarded, Verdict
 
-FORMAT = "railyard-roles/1"
 #: Share of one round's payload that a congestor's NICs must have sent.
 LEAST_ROUNDS = 0.1
 #: Share of the victim's own bytes that a copy of it must have sent during the victim's time.

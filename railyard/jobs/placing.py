@@ -109,7 +109,7 @@ def _place(job: Submitted, nodes: Nodes, name: str) -> _Ranks:
     """
     own = nodes.scheduled is not None and spec.parse(name).order.by_launcher
     allocation = nodes.scheduled if nodes.scheduled and own else nodes.allocation
-    companions = _companions(job, allocation, name)
+    companions = roles.placed(job.roles, allocation, name, job.spec)
     return _own(job, allocation, name), companions
 
 
@@ -121,12 +121,6 @@ def _own(job: Submitted, allocation: Allocation, name: str) -> Placement:
     return place(name, victims, request.grid, ranks_per_node=per_node, seed=seed, traffic=traffic)
 
 
-def _companions(job: Submitted, allocation: Allocation, name: str) -> list[tuple[Companion, Placement]]:
-    request = job.spec
-    per_node, seed = request.ranks_per_node, request.seed
-    return roles.placed(job.roles, allocation, name, grid=request.grid, ranks_per_node=per_node, seed=seed)
-
-
 def _stand_in(job: Submitted, allocation: Allocation, name: str) -> _Ranks:
     """Return a stand-in for a placement, from which only the command line is used.
 
@@ -134,7 +128,7 @@ def _stand_in(job: Submitted, allocation: Allocation, name: str) -> _Ranks:
     """
     own = dataclasses.replace(_own(job, allocation, "plain"), binding=spec.parse(name).binding)
     try:
-        return own, _companions(job, allocation, name)
+        return own, roles.placed(job.roles, allocation, name, job.spec)
     except InputError:
         return own, ()
 

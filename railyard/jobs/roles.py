@@ -17,7 +17,6 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from railyard.base.errors import InputError
 from railyard.jobs.job.spec import JobSpec
@@ -25,6 +24,8 @@ from railyard.placements.orders import division, spec
 from railyard.placements.orders.allocation import Allocation, taken
 from railyard.placements.orders.placement import Placement, place
 
+#: Format of what `railyard launch-roles` writes about the programs of a launch.
+FORMAT = "railyard-roles/1"
 KIB = 1 << 10
 COPIES = "copies"
 PROGRAM = "program"
@@ -64,10 +65,6 @@ class Roles:
     rule: str
     victim_nodes: int
     loads: Mapping[str, Sequence[Companion]]
-
-    def document(self) -> dict[str, Any]:
-        """Return the roles as the job's file and the record hold them."""
-        return dataclasses.asdict(self)
 
 
 def chosen(request: JobSpec, *, on_a_machine: bool) -> Roles:
@@ -131,7 +128,7 @@ def companions(roles: Roles, allocation: Allocation, load: str) -> list[tuple[Co
 
 
 def placed(
-    roles: Roles | None, allocation: Allocation, name: str, *, grid: tuple[int, ...], ranks_per_node: int, seed: int
+    roles: Roles | None, allocation: Allocation, name: str, request: JobSpec
 ) -> list[tuple[Companion, Placement]]:
     """Return the companions of a placement's load, each with its ranks on its nodes; none without a load.
 
@@ -140,11 +137,11 @@ def placed(
     parsed = spec.parse(name)
     if roles is None or not parsed.load:
         return []
-    placed_companions = []
+    placed_companions, per_node = [], request.ranks_per_node
     for companion, nodes in companions(roles, allocation, parsed.load):
-        own = grid if companion.role is Role.COPY else (len(nodes.indices) * ranks_per_node,)
+        own = request.grid if companion.role is Role.COPY else (len(nodes.indices) * per_node,)
         order = spec.split_load(name)[0] if companion.role is Role.COPY else "plain"
-        where = place(order, nodes, own, ranks_per_node=ranks_per_node, seed=seed)
+        where = place(order, nodes, own, ranks_per_node=per_node, seed=request.seed)
         if companion.role is Role.CONGESTOR:
             where = dataclasses.replace(where, binding=parsed.binding)
         placed_companions.append((companion, where))

@@ -17,6 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import railyard
 from railyard.base.errors import RunError
 from railyard.jobs.job import job_folder, launched
 from railyard.jobs.job.job_folder import JobFolder
@@ -102,8 +103,15 @@ def record_of(left: JobFolder, code: Mapping[str, Any] | None = None, *, place: 
 
 
 def _provenance(left: JobFolder, code: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the record's provenance: what this process finds, replaced by what the job noted where it ran."""
-    collected = provenance.collect(reframe=left.job.reframe, torus=left.torus, image=left.job.image)
+    """Return the record's provenance: what the job noted where it ran, and what this process finds where it did not."""
+    collected: dict[str, Any] = {
+        "railyard": {"version": railyard.__version__, **{name: code[name] for name in ("git_commit", "git_dirty")}},
+        "machine": left.machine or provenance.machine(),
+        "mpi": None,  # that of the first launch's output
+        "reframe": left.job.reframe,
+        "torus": left.torus,
+        "image": left.job.image,
+    }
     if noted := left.environment:
         libraries = surroundings.libraries(left.libraries, os.environ.get("HOME", ""))
         surrounding = {**{name: noted[name] for name in ("variables", "modules")}, "libraries": libraries}
@@ -111,13 +119,7 @@ def _provenance(left: JobFolder, code: Mapping[str, Any]) -> dict[str, Any]:
     elif subject := {name: os.environ[name] for name in SUBJECT if os.environ.get(name)}:
         collected |= {"job": {"variables": subject, "modules": [], "libraries": []}}
     nodes = described_nodes(left.placed)
-    commit = {name: code[name] for name in ("git_commit", "git_dirty")}
-    return {
-        **collected,
-        "railyard": {**collected["railyard"], **commit},
-        "machine": left.machine or collected["machine"],
-        **({"nodes": nodes} if nodes else {}),
-    }
+    return collected | ({"nodes": nodes} if nodes else {})
 
 
 def described_nodes(placed: Placed) -> dict[str, Any]:

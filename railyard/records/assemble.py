@@ -118,10 +118,11 @@ def assemble(
     findings = [judge(run, case) for run in runs]
     nodes = case["allocation"]["nodes"]
     at, writer = spans.coordinates(nodes), tables.Writer(known=[node["name"] for node in nodes])
-    documents = [
-        {**_launch(index, run, finding, writer), "spans": _spans(run, finding, at)}
-        for index, (run, finding) in enumerate(zip(runs, findings, strict=True))
-    ]
+    documents = []
+    for index, (launch, finding) in enumerate(zip(runs, findings, strict=True)):
+        hosts = set(finding.output.ranks.hosts) if finding.output else set[str]()
+        spread = spans.of_hosts(hosts, at, has_groups=launch.has_groups)
+        documents.append({**_launch(index, launch, finding, writer), "spans": spread and dataclasses.asdict(spread)})
     output = next((finding.output for finding in findings if finding.output), None)
     mpi = output and {"library": output.mpi_library, "standard": output.mpi_standard}
     document: dict[str, Json] = {
@@ -252,12 +253,6 @@ def _figures(runs: Sequence[LaunchRun], findings: Sequence[_Finding]) -> set[Fom
         for role in run.roles or ():
             figures.update(role["figures"])
     return figures
-
-
-def _spans(run: LaunchRun, finding: _Finding, at: spans.Coordinates) -> dict[str, Json] | None:
-    hosts = set(finding.output.ranks.hosts) if finding.output else set()
-    spread = spans.of_hosts(hosts, at, has_groups=run.has_groups)
-    return None if spread is None else dataclasses.asdict(spread)
 
 
 def _job_reason(findings: Sequence[_Finding]) -> str:

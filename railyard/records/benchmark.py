@@ -51,7 +51,6 @@ class Benchmark:
     """One launch's output. The two `_json` parts are copied into the record unchanged."""
 
     benchmark: str
-    version: str
     parameters: Mapping[str, Json]
     mpi_library: str
     mpi_standard: str
@@ -90,7 +89,6 @@ def parse(document: Json, source: str) -> Benchmark:
         raise InputError(source, "series", problem="empty", valid="at least one series in a verified output")
     return Benchmark(
         benchmark=document["benchmark"],
-        version=document["version"],
         parameters=document["parameters"],
         mpi_library=" ".join(document["mpi"]["library"].split()),
         mpi_standard=document["mpi"]["standard"],

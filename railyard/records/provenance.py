@@ -16,7 +16,7 @@ import platform
 import re
 import stat
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -27,17 +27,6 @@ from railyard.records.json_io import Json
 #: The file into which `git archive` writes the commit (.gitattributes).
 ARCHIVED = "railyard/base/commit.txt"
 _GIT_TIMEOUT_S = 30
-
-
-def collect(
-    *,
-    reframe: Mapping[str, Json] | None = None,
-    torus: Mapping[str, Json] | None = None,
-    image: Mapping[str, Json] | None = None,
-) -> dict[str, Json]:
-    """Return the provenance of a job that runs on this machine; `records.assemble` fills in the MPI library."""
-    own = {"railyard": code(), "machine": machine(), "mpi": None}
-    return {**own, "reframe": reframe, "torus": torus, "image": image}
 
 
 def code(checkout: Path = CHECKOUT) -> dict[str, Json]:

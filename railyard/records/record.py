@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from dataclasses import field as dataclass_field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from railyard.base import verdict
 from railyard.base.decoded import decoded
 from railyard.base.errors import InputError
 from railyard.records import benchmark, json_io, text_rules
@@ -33,6 +33,7 @@ from railyard.records.units import Fom
 
 #: The version that this code writes and reads. Another one's records are read by its own railyard.
 FORMAT = "railyard-record/2.2"
+SCHEMA = "record-v2.json"
 ID_DIGITS = 12
 #: Keys that are computed from the content, and therefore left out when it is hashed.
 DERIVED = frozenset({"id", "sha256"})
@@ -59,19 +60,17 @@ class Status(StrEnum):
     NOT_MEASURED = "not-measured"
 
 
-class Verdict(StrEnum):
-    """Whether a launch obeyed its placement (ranks ran on the requested hosts), or its NIC policy."""
-
-    OBEYED = "obeyed"
-    NOT_OBEYED = "not-obeyed"
-    CANNOT_TELL = "cannot-tell"
-
-
 class Software(StrEnum):
     """Where the programs of a launch came from: the machine itself, or the image that the provenance names."""
 
     NATIVE = "native"
     IMAGE = "image"
+
+
+#: Whether a launch obeyed its placement (ranks ran on the requested hosts), or its NIC policy.
+Verdict = verdict.Verdict
+#: Placement, NIC policy and software.
+Combination = tuple[str, str, str]
 
 
 def combination_name(placement: str, nic_policy: str, software: str = Software.NATIVE) -> str:
@@ -111,7 +110,7 @@ class Case:
     the process grid, `block` the routers and `cube` the nodes of the allocation; both are empty for all of a torus.
     `devices` are the names of each node's NICs. `challenge` is the buyer's word from which the seed follows.
     `roles` has the rule that divided the nodes between the measured program and the others, and those programs.
-    What a check does not have is None. `others` has the fields of the schema that are not above, as JSON.
+    What a check does not have is None.
     """
 
     check: str
@@ -132,7 +131,6 @@ class Case:
     devices: tuple[str, ...] | None = None
     challenge: str = ""
     roles: Mapping[str, Json] | None = None
-    others: Mapping[str, Json] = dataclass_field(default_factory=dict)
 
 
 class Guarded(StrEnum):
@@ -159,7 +157,7 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True):
 
     Times are seconds after the start of the measured program; `victim_s` is when that program ended. `nics` are the
     bytes that the NICs of this program's nodes counted in that time. A congestor that counts its own NICs starts to
-    count when it has begun to load the network. `others` is as in a launch.
+    count when it has begun to load the network.
     """
 
     name: str
@@ -178,7 +176,6 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True):
     series: tuple[Series, ...]
     reported: Mapping[str, Json]
     nics: Nics | None
-    others: Mapping[str, Json] = {}
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
@@ -223,6 +220,11 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     spans: Spans | None = None
     roles: tuple[Beside, ...] | None = None
     others: Mapping[str, Json] = {}
+
+    @property
+    def combination(self) -> Combination:
+        """Return what launches that are alike share: placement, NIC policy and software."""
+        return self.placement, self.nic_policy, str(self.software)
 
     @property
     def is_void(self) -> bool:
@@ -283,19 +285,22 @@ def validate(document: Json, source: str) -> Record:
     _check_times(record)
     _check_launches(record)
     _check_status(record)
-    _check_image(record)
+    image = record.provenance.get("image")
+    if (image is not None) != (Software.IMAGE in record.case.software):
+        wanted = "the image" if image is None else "null, as case.software has no image"
+        raise InputError(source, "provenance.image", "null" if image is None else "an image", wanted)
     if record.origin is Origin.EMULATED and record.provenance["torus"] is None:
         valid = "one, because origin is emulated"
         raise InputError(source, "provenance.torus", problem="no virtual torus", valid=valid)
     return record
 
 
-def check(document: Json, source: str) -> str:
+def check(document: Json, source: str, schema: str = SCHEMA) -> str:
     """Return the sha256 of a document that its schema accepts and that matches it; InputError for another one.
 
-    A record must fit more rules, which `validate` knows.
+    A record must fit more rules, which `validate` knows. Results of other tools have a schema of their own.
     """
-    json_io.validate(document, "record-v2.json", source)
+    json_io.validate(document, schema, source)
     written = _content(document)
     text_rules.check(document, source, written)
     digest = sha256_of(written)
@@ -325,11 +330,6 @@ def sealed(document: Mapping[str, Json]) -> dict[str, Json]:
     digest = sha256_of(_content(document))
     content = {key: value for key, value in document.items() if key not in DERIVED}
     return {**content, "id": digest[:ID_DIGITS], "sha256": digest}
-
-
-def content_sha256(document: Mapping[str, Json]) -> str:
-    """Return the sha256 of the canonical JSON of a document without its keys `id` and `sha256`."""
-    return sha256_of(_content(document))
 
 
 def _content(document: Mapping[str, Json]) -> bytes:
@@ -389,7 +389,7 @@ def _figures(document: Mapping[str, Json], source: str) -> Mapping[str, Fom]:
 def _parse_launch(item: Mapping[str, Json], views: tables.Reader, figures: Mapping[str, Fom], place: str) -> Launch:
     hook = benchmark.figure_of(figures)
 
-    def evidence(part: Mapping[str, Json], place: str) -> dict[str, Any]:
+    def of_part(part: Mapping[str, Json], place: str) -> dict[str, Any]:
         ranks, nics = views.ranks(part["ranks"], f"{place}.ranks"), views.nics(part.get("nics"), f"{place}.nics")
         return {"ranks": ranks, "nics": nics}
 
@@ -397,11 +397,11 @@ def _parse_launch(item: Mapping[str, Json], views: tables.Reader, figures: Mappi
     for number, role in enumerate(item.get("roles") or ()):
         at = f"{place}.roles[{number}]"
         hosts = views.hosts(role["hosts"], f"{at}.hosts")
-        roles.append(decoded(Beside, role, views.source, at, hook=hook, hosts=hosts, **evidence(role, at)))
+        roles.append(decoded(Beside, role, views.source, at, hook=hook, hosts=hosts, **of_part(role, at)))
     if guard := item.get("guard"):
         numbers = {name: value for name, value in guard.items() if name not in {"verdict", "reasons"}}
         guard = Guard(verdict=Guarded(guard["verdict"]), reasons=tuple(guard["reasons"]), figures=numbers)
-    given = {"guard": guard, "roles": item.get("roles") and tuple(roles), **evidence(item, place)}
+    given = {"guard": guard, "roles": item.get("roles") and tuple(roles), **of_part(item, place)}
     return decoded(Launch, item, views.source, place, hook=hook, **given)
 
 
@@ -418,30 +418,26 @@ def _check_times(record: Record) -> None:
 
 
 def _check_launches(record: Record) -> None:
-    seen: set[tuple[str, str, str, int]] = set()
+    seen: set[tuple[Combination, int]] = set()
+    case, source = record.case, record.source
     for index, launch in enumerate(record.launches):
         field = f"launches[{index}]"
-        _check_place_in_case(record, launch, index, field)
-        _check_launch_status(record.source, launch, field)
-        benchmark.check_series(launch.series, record.source, f"{field}.series")
+        if launch.index != index:
+            raise InputError(source, f"{field}.index", launch.index, f"{index} (launches in the order they ran)")
+        for name, of_case in (("placement", "placements"), ("nic_policy", "nic_policies"), ("software", "software")):
+            if (value := getattr(launch, name)) not in getattr(case, of_case):
+                raise InputError(source, f"{field}.{name}", value, f"one of case.{of_case}")
+        if launch.repeat >= case.launches_per_combination:
+            last = case.launches_per_combination - 1
+            raise InputError(source, f"{field}.repeat", launch.repeat, f"0 to {last}, as launches_per_combination says")
+        _check_launch_status(source, launch, field)
+        benchmark.check_series(launch.series, source, f"{field}.series")
         for number, role in enumerate(launch.roles or ()):
-            benchmark.check_series(role.series, record.source, f"{field}.roles[{number}].series")
-        combination = (launch.placement, launch.nic_policy, str(launch.software), launch.repeat)
-        if combination in seen:
-            raise InputError(record.source, field, " ".join(map(str, combination)), "each combination and repeat once")
-        seen.add(combination)
-
-
-def _check_place_in_case(record: Record, launch: Launch, place: int, field: str) -> None:
-    case, source = record.case, record.source
-    if launch.index != place:
-        raise InputError(source, f"{field}.index", launch.index, f"{place} (launches in the order they ran)")
-    for name, of_case in (("placement", "placements"), ("nic_policy", "nic_policies"), ("software", "software")):
-        if (value := getattr(launch, name)) not in getattr(case, of_case):
-            raise InputError(source, f"{field}.{name}", value, f"one of case.{of_case}")
-    if launch.repeat >= case.launches_per_combination:
-        last = case.launches_per_combination - 1
-        raise InputError(source, f"{field}.repeat", launch.repeat, f"0 to {last}, as launches_per_combination says")
+            benchmark.check_series(role.series, source, f"{field}.roles[{number}].series")
+        if (launch.combination, launch.repeat) in seen:
+            text = " ".join((*launch.combination, str(launch.repeat)))
+            raise InputError(source, field, text, "each combination and repeat once")
+        seen.add((launch.combination, launch.repeat))
 
 
 def _check_launch_status(source: str, launch: Launch, field: str) -> None:
@@ -476,13 +472,6 @@ def _check_status(record: Record) -> None:
     if len(record.launches) != combinations:
         size = f"{len(record.launches)} launches"
         raise InputError(source, "launches", size, f"{combinations}: one that never started is listed as not-measured")
-
-
-def _check_image(record: Record) -> None:
-    image = record.provenance.get("image")
-    if (image is not None) != (Software.IMAGE in record.case.software):
-        wanted = "the image" if image is None else "null, as case.software has no image"
-        raise InputError(record.source, "provenance.image", "null" if image is None else "an image", wanted)
 
 
 def job_status(launches: Sequence[Status]) -> Status:

@@ -13,6 +13,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 
@@ -25,7 +26,7 @@ from railyard.records.benchmark import Labels
 from railyard.records.json_io import Json
 from railyard.records.record import Record, Software
 from railyard.records.store.entries import Entry as Indexed
-from railyard.records.store.entries import SeriesKey, head, series_values
+from railyard.records.store.entries import head
 from railyard.records.units import Better, Fom
 
 FILE = CHECKOUT / "checks" / "references" / "archive.yaml"
@@ -56,8 +57,7 @@ class Reference:
         return [self.median, -self.tolerance, None, self.unit]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class Point(NamedTuple):
     """One record's value of a performance variable: the median over its launches.
 
     `noise` is the relative standard error of that median, estimated from the spread of the launches; 0 for one launch.
@@ -123,27 +123,16 @@ def side(placement: str, nic_policy: str, software: str, policies: Sequence[str]
     return "/".join([*parts, *([software] if software != Software.NATIVE else [])])
 
 
-def values(record: Record, policies: Sequence[str]) -> dict[Fom, float]:
-    """Return the performance variables of a record: name -> median over launches (`railyard.records.watched`)."""
-    return _medians(dict(series_values(record)), policies)
-
-
 def medians(entry: Indexed) -> dict[Fom, float]:
-    """Return what `values` returns, from a record's entry in an index."""
-    return _medians(dict(entry.values), entry.setting["nic_policies"])
+    """Return the performance variables of a record: name -> median over launches."""
+    return {name: statistics.median(launches) for name, launches in variables(entry).items()}
 
 
-def _medians(values: Mapping[SeriesKey, Sequence[float]], policies: Sequence[str]) -> dict[Fom, float]:
-    return {name: statistics.median(launches) for name, launches in variables(values, policies).items()}
-
-
-def variables(values: Mapping[SeriesKey, Sequence[float]], policies: Sequence[str]) -> dict[Fom, list[float]]:
-    """Return the performance variables of a case: name -> one value per launch.
-
-    `values` has one value per launch for each series; `policies` are the NIC policies of the case.
-    """
+def variables(entry: Indexed) -> dict[Fom, list[float]]:
+    """Return the performance variables of a record (`railyard.records.watched`): name -> one value per launch."""
+    policies = entry.setting["nic_policies"]
     sides: dict[str, dict[tuple[Fom, Labels], Sequence[float]]] = {}
-    for key, of_launches in values.items():
+    for key, of_launches in entry.values:
         of_side = sides.setdefault(side(key.placement, key.nic_policy, key.software, policies), {})
         of_side[key.fom, key.labels] = of_launches
     return {
@@ -196,9 +185,7 @@ def _entry(about: Mapping[str, Json], variables: Mapping[str, list[Json]]) -> En
         history=tuple(decoded(Past, past, "history") for past in about.get("history", ())),
         suspects=tuple(decoded(Past, past, "history") for past in about.get("suspects", ())),
         values={
-            units.fom(figure, **about["figures"][figure]).named(name): tuple(
-                Point(median=median, noise=noise, record=record) for median, noise, record in points
-            )
+            units.fom(figure, **about["figures"][figure]).named(name): tuple(Point(*point) for point in points)
             for name, points in about.get("values", {}).items()
             for figure in [watched.figure(name)]
         },
@@ -237,10 +224,7 @@ HEADING = "# Written by `railyard references update` from the archive; ReFrame r
 
 
 def _about(entry: Entry) -> dict[str, Json]:
-    values = {
-        str(name): [[point.median, point.noise, point.record] for point in points]
-        for name, points in sorted(entry.values.items())
-    }
+    values = {str(name): list(map(list, points)) for name, points in sorted(entry.values.items())}
     figures = benchmark.figures_json(name.named(watched.figure(name)) for name in entry.values)
     suspects = {"suspects": list(map(_past_json, entry.suspects))} if entry.suspects else {}
     history = list(map(_past_json, entry.history))

@@ -71,7 +71,8 @@ def _check_bag(path: Path, is_strict: bool) -> Iterator[Checked]:
     A bag with a wrong signature adds a refused entry; one that contradicts its manifests is one refused entry.
     """
     try:
-        _, files = bag.read(path)
+        _, sums = bag.opened(path)
+        files = [(name, bag.content(path, name, digest)) for name, digest in sums]
         signed = bag.signed(path)
     except InputError as error:
         yield _refused(str(path), b"", _reason(error))

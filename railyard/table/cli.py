@@ -8,6 +8,7 @@ import click
 
 from railyard.base.commands import FOLDER, PATH, archive_option, example, option
 from railyard.base.errors import InputError
+from railyard.records import record
 from railyard.records.cli import pass_over, results
 
 __all__ = ["results"]
@@ -61,7 +62,7 @@ def import_(
         results_of_file, content = foreign.results(path, stated=stated, units=_pairs("--unit", units), program=program)
         documents += [(imported.document(result, path.name, content), result.is_dated) for result in results_of_file]
     for document, _ in documents:
-        imported.check(document, document["source"]["file"])
+        record.check(document, document["source"]["file"], imported.SCHEMA)
     stored = imported.stored(root)
     for document, is_dated in documents:
         if existing := stored.get(imported.lasting_text(document, is_dated=is_dated)):

@@ -139,10 +139,7 @@ def read(path: Path) -> Mapping[str, Json]:
     check` looks for more.
     """
     document: Mapping[str, Json] = json_io.read(path)
-    if imported.is_path(path):
-        imported.check(document, str(path))
-    else:
-        record.check(document, str(path))
+    record.check(document, str(path), imported.SCHEMA if imported.is_path(path) else record.SCHEMA)
     system = document["system"] if isinstance(document["system"], str) else document["system"]["name"]
     stated = f"{system}/{document['created'][:10]}-{document['id']}"
     if stated != (there := f"{path.parent.name}/{path.name.partition('.')[0]}"):

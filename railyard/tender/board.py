@@ -138,8 +138,9 @@ def _level(line: Line) -> str:
 def _trusted(line: Line) -> str:
     """Return what of a bid nothing but the bidder's word shows."""
     parts = [LEVELS[origin][1] for origin in line.origins]
-    parts += [] if line.signer else ["who handed it in"]
-    parts += [f"{counted(len(line.pledges), 'promise')}"] if line.pledges else []
+    parts += [] if line.read.signed.by else ["who handed it in"]
+    pledges = line.read.bid.pledges
+    parts += [counted(len(pledges), "promise")] if pledges else []
     return "; ".join(parts)
 
 

@@ -43,7 +43,7 @@ def _markdown(result: Evaluation) -> Iterator[str]:
         score = f"{line.score.value:.4g}" if line.score else f"not complete, {line.faults} faults"
         interval = board.bounds(line.score, "{:.4g} to {:.4g}") if line.score else ""
         wins = "" if line.wins is None else f"{100 * line.wins:.0f} %"
-        yield _row([line.bidder, score, interval, wins, line.tier, line.signed])
+        yield _row([line.bidder, score, interval, wins, line.read.bid.tier, line.read.signed.text])
     scored = [line for line in result.lines if line.score]
     if scored:
         yield "\n## Cases\n\nThe speedup over the reference, above 1 is better, with its 95 % interval.\n"
@@ -69,8 +69,8 @@ def _markdown(result: Evaluation) -> Iterator[str]:
     yield "\n## What was measured\n"
     for line in result.lines:
         yield from (f"- {plain(line.bidder)}: {plain(note)}" for note in line.notes)
-        if line.digest:
-            yield f"- {plain(line.bidder)}: sha256 of the bid {line.digest}"
+        if digest := line.read.digest:
+            yield f"- {plain(line.bidder)}: sha256 of the bid {digest}"
     if result.trust:
         yield "\n## What is taken on trust\n"
         yield from (f"- {plain(subject)}: {plain(sentence)}" for subject, sentence in result.trust)
@@ -82,7 +82,7 @@ def _faults(line: Line) -> Iterator[str]:
         yield f"\n## Why {plain(line.bidder)} is not complete\n"
     for rule in line.rules:
         for fault in rule.faults[:5]:
-            yield f"- {rule.name}: {plain(': '.join(filter(None, [fault.field, fault.text])))}"
+            yield f"- {rule.name}: {plain(_line(fault))}"
         if len(rule.faults) > 5:
             yield f"- {rule.name}: {len(rule.faults) - 5} more"
 
@@ -119,15 +119,15 @@ def as_json(result: Evaluation) -> str:
         "bids": [
             {
                 "bidder": line.bidder,
-                "signed": line.signed,
-                "tier": line.tier,
+                "signed": line.read.signed.text,
+                "tier": line.read.bid.tier,
                 "complete": line.score is not None,
                 "score": line.score and asdict(line.score),
                 "wins": line.wins,
                 "wins_by": dict(line.wins_by),
-                "pledges": dict(line.pledges),
+                "pledges": dict(line.read.bid.pledges),
                 "notes": line.notes,
-                "sha256": line.digest,
+                "sha256": line.read.digest,
                 "cases": {name: asdict(interval) for name, interval in line.cases.items()},
                 "faults": [
                     {"rule": rule.name, "field": fault.field, "text": fault.text}

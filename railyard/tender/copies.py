@@ -57,7 +57,7 @@ def marks_of(reads: Sequence[Record]) -> list[bytes]:
     short: dict[Hashable, list[_Row]] = {}
     for number, read in enumerate(reads):
         for launch in read.launches if read.origin in figures.RAN else ():
-            of = number, launch.placement, launch.nic_policy, launch.software
+            of = number, *launch.combination
             for series in launch.series if launch.is_result else ():
                 is_counted, is_rate = _kind(series.fom)
                 if is_counted:

@@ -23,7 +23,6 @@ from railyard.records.record import COMPUTED, Origin
 from railyard.tender import completeness, measured, metrics
 from railyard.tender.bids import Read
 from railyard.tender.completeness import Ruled
-from railyard.tender.judged import Judged
 from railyard.tender.measured import Measured
 from railyard.tender.metrics import Given
 from railyard.tender.request import Tender
@@ -61,30 +60,50 @@ class Line:
     """A bid in the evaluation; without a score where it is not complete.
 
     `cases` are speedups over the reference. `wins` is the share of draws in which this bid ranks first, `wins_by` the
-    same under each disturbance of `SCENARIOS`; None and empty if a bid has too few jobs. `pledges` maps a case to the
-    promised value. `measured` is what its records were made on, `days` are when, and `origins` how. `signer`
-    is the name of its key in the buyer's list, empty if unknown.
+    same under each disturbance of `SCENARIOS`; None and empty if a bid has too few jobs.
     """
 
-    bidder: str
-    signed: str
-    tier: str
+    read: Read
     rules: Sequence[Ruled]
-    score: Interval | None
-    cases: Mapping[str, Interval]
-    wins: float | None
+    score: Interval | None = None
+    cases: Mapping[str, Interval] = field(default_factory=dict)
+    wins: float | None = None
     wins_by: Mapping[str, float] = field(default_factory=dict)
-    pledges: Mapping[str, float] = field(default_factory=dict)
-    digest: str = ""
-    measured: str = ""
-    days: str = ""
-    signer: str = ""
-    origins: Sequence[Origin] = ()
+
+    @property
+    def bidder(self) -> str:
+        """Return the name of the bidder."""
+        return self.read.bid.bidder
+
+    @property
+    def origins(self) -> list[Origin]:
+        """Return how the records were obtained."""
+        return sorted({record.origin for record in self.read.records})
+
+    @property
+    def days(self) -> str:
+        """Return the day, or the first and the last one, on which records were made; empty without a record."""
+        days = sorted({record.created[:10] for record in self.read.records})
+        return " to ".join(dict.fromkeys([*days[:1], *days[-1:]]))
+
+    @property
+    def measured(self) -> str:
+        """Return on which systems records were made, in how many jobs, on how many nodes at most, and when."""
+        if not (records := self.read.records):
+            return "no record"
+        systems = ", ".join(sorted({record.system for record in records}))
+        nodes, jobs = max(record.nodes for record in records), len({record.job for record in records})
+        hosts = "; ".join(sorted({record.hosts for record in records})[:MOST_HOSTS])
+        return (
+            f"{counted(len(records), 'record')} of {counted(jobs, 'job')} on {systems}, "
+            f"on at most {counted(nodes, 'node')} ({hosts}), "
+            f"{self.days}"
+        )
 
     @property
     def notes(self) -> list[str]:
         """Return the notes of all rules as lines."""
-        return [": ".join([note.field, note.text]) for rule in self.rules for note in rule.notes]
+        return [f"{note.field}: {note.text}" for rule in self.rules for note in rule.notes]
 
     @property
     def faults(self) -> int:
@@ -125,29 +144,24 @@ Weights = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Drawn:
-    """A complete bid: the results of its cases, their values, exact and in draws, and the weight of each in its score.
+    """A complete bid: the results of its cases, their values in draws, and the weight of each in its score.
 
-    `weights` are the derivatives of the score's logarithm by those of the values.
+    `given` are the exact values, with the weights of the tender, and `weights` the derivatives of the score's logarithm
+    by those of the values.
     """
 
-    tender: Tender
+    given: Given
     results: Mapping[str, Measured]
-    exact: Mapping[str, Floats]
     drawn: Mapping[str, Floats]
-    nodes: Mapping[str, int]
-    system_nodes: int
     weights: Mapping[str, float] = field(default_factory=dict)
 
     def scores(self, medians: Mapping[str, Floats], weights: Weights) -> Floats:
         """Return the score for each draw of the medians."""
-        nodes, system_nodes = self.nodes, self.system_nodes
-        return metrics.score(
-            Given(tender=self.tender, medians=medians, nodes=nodes, system_nodes=system_nodes, weights=weights)
-        )
+        return metrics.score(replace(self.given, medians=medians, weights=weights))
 
     def score(self, weights: Weights) -> float:
         """Return the score that the exact values have with these weights of the cases."""
-        return float(self.scores(self.exact, weights)[0])
+        return float(self.scores(self.given.medians, weights)[0])
 
     @property
     def sides(self) -> list[contrast.Weighted]:
@@ -187,24 +201,17 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
     wins = _wins(scores) if is_shown else {}
     disturbed = _disturbed(drawn, weights, chance) if is_shown else {}
     scored = {index: _around(one.score(weights), one.sides, one.is_exact) for index, one in drawn.items()}
-    lines = {}
-    for index, bid in enumerate(read):
-        lines[index] = Line(
-            bidder=bid.bid.bidder,
-            signed=bid.signed.text,
-            tier=bid.bid.tier,
+    lines = {
+        index: Line(
+            read=bid,
             rules=ruled[index],
-            pledges=bid.bid.pledges,
-            wins=wins.get(index),
-            wins_by={name: shares[index] for name, shares in disturbed.items() if index in shares},
-            digest=bid.digest,
-            measured=_measured(bid.records),
-            days=_days(bid.records),
-            signer=bid.signed.by,
-            origins=sorted({record.origin for record in bid.records}),
             score=scored.get(index),
             cases=_speedups(drawn[index]) if index in drawn else {},
+            wins=wins.get(index),
+            wins_by={name: shares[index] for name, shares in disturbed.items() if index in shares},
         )
+        for index, bid in enumerate(read)
+    }
     order = sorted(lines, key=lambda index: _rank(lines[index]))
     ranked = [(lines[index], drawn[index]) for index in order if index in drawn]
     leads = [_lead(ranked[0], other) for other in ranked[1:]]
@@ -226,41 +233,19 @@ def _once(read: Sequence[Read]) -> list[Read]:
     return [bid for bid in read if any(bid is first for first in bids.values())]
 
 
-def _measured(records: Sequence[Judged]) -> str:
-    """Return on which systems records were made, in how many jobs, on how many nodes at most, and when."""
-    if not records:
-        return "no record"
-    systems = ", ".join(sorted({record.system for record in records}))
-    nodes, jobs = max(record.nodes for record in records), len({record.job for record in records})
-    hosts = "; ".join(sorted({record.hosts for record in records})[:MOST_HOSTS])
-    return (
-        f"{counted(len(records), 'record')} of {counted(jobs, 'job')} on {systems}, "
-        f"on at most {counted(nodes, 'node')} ({hosts}), "
-        f"{_days(records)}"
-    )
-
-
-def _days(records: Sequence[Judged]) -> str:
-    """Return the day, or the first and the last one, on which records were made."""
-    days = sorted({record.created[:10] for record in records})
-    return " to ".join(dict.fromkeys([*days[:1], *days[-1:]]))
-
-
 def _draw(tender: Tender, bid: Read, chance: np.random.Generator, weights: Weights) -> _Drawn:
     scored = {case.name: measured.scored(tender, case, bid) for case in tender.cases}
     results = {name: result for name, result in scored.items() if result is not None}
-    one = _Drawn(
+    given = Given(
         tender=tender,
-        results=results,
-        exact={name: np.array([result.value]) for name, result in results.items()},
-        drawn=_draws(results, chance),
+        medians={name: np.array([result.value]) for name, result in results.items()},
         nodes={case.name: completeness.nodes_of(case, bid.records) or case.nodes for case in tender.cases},
         system_nodes=bid.bid.nodes or 0,
+        weights=weights,
     )
-    step, base = 1e-4, one.score(weights)
-    changed = {
-        name: one.scores({**one.exact, name: value * np.exp(step)}, weights)[0] for name, value in one.exact.items()
-    }
+    one = _Drawn(given=given, results=results, drawn=_draws(results, chance))
+    step, base, exact = 1e-4, one.score(weights), given.medians
+    changed = {name: one.scores({**exact, name: value * np.exp(step)}, weights)[0] for name, value in exact.items()}
     return replace(one, weights={name: float(np.log(score / base)) / step for name, score in changed.items()})
 
 
@@ -286,11 +271,11 @@ def _draws(results: Mapping[str, Measured], chance: np.random.Generator) -> dict
 def _speedups(bid: _Drawn) -> dict[str, Interval]:
     """Return the speedups of a bid's cases over their references, with their bounds."""
     cases = {}
-    for case in bid.tender.cases:
+    for case in bid.given.tender.cases:
         results = bid.results[case.name]
         bounds = results.bounds() if results.is_exact or results.is_of_machine else None
         ends = sorted(map(float, metrics.speedup(case, np.array(bounds)))) if bounds else [None, None]
-        exact = float(metrics.speedup(case, bid.exact[case.name])[0])
+        exact = float(metrics.speedup(case, bid.given.medians[case.name])[0])
         cases[case.name] = Interval(value=exact, low=ends[0], high=ends[1])
     return cases
 
@@ -321,7 +306,8 @@ def _disturbed(
     for name, share in zip(SCENARIOS[1:], NOISE, strict=True):
         scores = {}
         for index, bid in drawn.items():
-            noisy = {case: median * np.exp(share * chance.standard_normal(DRAWS)) for case, median in bid.exact.items()}
+            medians = bid.given.medians.items()
+            noisy = {case: median * np.exp(share * chance.standard_normal(DRAWS)) for case, median in medians}
             scores[index] = bid.scores(noisy, weights)
         shares[name] = _wins(scores)
     return shares
@@ -373,7 +359,7 @@ def _lead(best: tuple[Line, _Drawn], other: tuple[Line, _Drawn]) -> Interval | N
     assert line.score is not None and second.score is not None
     ratio = line.score.value / second.score.value
     results = [*bid.results.values(), *rival.results.values()]
-    is_exact = bid.tender.scored == "pledged" and all(set(result.by_job) == {"pledge"} for result in results)
+    is_exact = bid.given.tender.scored == "pledged" and all(set(result.by_job) == {"pledge"} for result in results)
     lead = _around(ratio, [*bid.sides, *((-weight, logs) for weight, logs in rival.sides)], is_exact)
     return None if lead.low is None else lead
 

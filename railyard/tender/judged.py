@@ -133,7 +133,7 @@ def of_record(read: Record, marks: bytes | None = None) -> Judged:
                 is_result=launch.is_result,
                 ranks=len(launch.ranks),
                 command=launch.command,
-                values=entries.launch_values(launch) if launch.is_result else {},
+                values=entries.values_of(launch.series) if launch.is_result else {},
             )
             for launch in read.launches
         ),

@@ -7,6 +7,7 @@ elsewhere, and is complete without its script. Equal bags in equal order give eq
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -84,16 +85,8 @@ def _document(rows: Sequence[Machine], refused: Sequence[tuple[str, str, str]]) 
         "format": FORMAT,
         "machines": [
             {
-                "system": one.system,
-                "network": one.network,
-                "nodes": one.nodes,
-                "site": one.site,
-                "signer": one.signer,
-                "level": int(one.level),
-                "origin": one.origin,
-                "created": one.created,
+                **{field.name: getattr(one, field.name) for field in dataclasses.fields(one)},
                 "records": [record.sha256 for record in one.records],
-                "bag": one.bag,
                 "values": {name: value._asdict() for name, value in one.values.items()},
             }
             for one in rows

@@ -15,6 +15,7 @@ from railyard.analysis.figures import concurrent
 from railyard.analysis.stats.verdicts import Finding
 from railyard.base.decoded import decoded
 from railyard.jobs import launching
+from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.roles import Roles, placed, victims
 from railyard.jobs.roles import program as program_of
 from railyard.placements import launchers
@@ -147,13 +148,14 @@ def rendered(launcher: str, load: str, companion: dict[str, Any], copies: tuple[
     def change(document: dict[str, Any]) -> None:
         roles = decoded(Roles, read.case.roles or {}, "roles")
         granted = allocate(catalog.load("gemini-2x2x2"), "snake", block=None, seed=read.case.seed)
+        request = JobSpec(name="check", benchmark="halo", grid=(2, 2, 1), seed=read.case.seed)
         for launch in document["launches"]:
             name, stem = launch["placement"], f"launch-{launch['index']:03d}"
             program = [*launch["command"].partition(" halo ")[1:]]
             program = ["env", f"RAILYARD_NICS={stem}.nics", *shlex.split("".join(program))]
             own = place(name, victims(roles, granted), (2, 2, 1), ranks_per_node=1, seed=read.case.seed)
             launch["command"] = line(own, launcher, name, program)
-            beside = placed(roles, granted, name, grid=(2, 2, 1), ranks_per_node=1, seed=read.case.seed)
+            beside = placed(roles, granted, name, request)
             for role, (one, where) in zip(launch["roles"] or (), beside, strict=True):
                 words = program_of(one, program, stem, counts_nics=True)
                 role["command"] = line(where, launcher, f"{name}.{one.name}", words)

@@ -35,6 +35,7 @@ from support.waiting import wait_until
 from railyard.base.checkout import TORUS_BIN
 from railyard.records import references
 from railyard.records.record import Record
+from railyard.records.store import entries
 from railyard.records.units import Better
 from railyard.torus.engines import router
 from railyard.torus.virtual import lifecycle
@@ -102,7 +103,7 @@ def test_smoke_passes_and_leaves_no_torus_behind(reframe: ReFrame, tmp_path: Pat
         assert all(series.samples for launch in record.launches for series in launch.series)
         if not any(launch.is_void for launch in record.launches):
             (row,) = [row for row in logged(tmp_path, record) if row["record_sha256"] == record.sha256]
-            values = references.values(record, record.case.nic_policies)
+            values = references.medians(entries.of_record(record))
             assert perfvars(row) == {name: (value, name.unit.text) for name, value in values.items()}
 
 

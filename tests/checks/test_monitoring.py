@@ -18,6 +18,7 @@ from support.commands import CHECKOUT
 from support.reframe import assert_passed, command, into, records, reframe_of
 
 from railyard.records import references
+from railyard.records.store import entries
 
 PAGE = CHECKOUT / "docs/howto/monitoring.md"
 CHECK = "halo_smoke"
@@ -60,7 +61,7 @@ def test_every_figure_of_a_run_is_posted_and_logged_with_its_record(service: Ser
     _, *words = command(tmp_path, "-r", "-n", CHECK, *options)
     assert_passed(reframe_of(*words))
     (record,) = records(tmp_path)
-    values = references.values(record, record.case.nic_policies)
+    values = references.medians(entries.of_record(record))
     wanted = sorted((CHECK, name, value, name.unit.text, record.sha256) for name, value in values.items())
     posted = [
         tuple(document[f"check_{name}"] for name in ("name", "perf_var", "perf_value", "perf_unit", "record_sha256"))

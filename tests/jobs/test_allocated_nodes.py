@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 import subprocess
 from pathlib import Path
@@ -16,7 +15,6 @@ from railyard.jobs import placing
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.job.submitted import Site, Submitted
 from railyard.jobs.nodes import allocated_nodes
-from railyard.jobs.nodes.allocated_nodes import Step
 from railyard.placements import launchers
 
 WHERE = "node,x,y,z\nnid001,0,0,0\nnid002,0,0,1\nnid003,0,1,0\nnid004,0,1,1\n"
@@ -80,10 +78,10 @@ done
 """
 
 
-def stub(folder: Path, name: str, text: str = STUB) -> dict[str, str]:
-    """Return an environment in which a program of that name does what the text says."""
+def stub(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch, text: str = STUB) -> None:
+    """Have a program of that name on the PATH do what the text says."""
     executable(folder / name, text)
-    return {"PATH": f"{folder}:{os.environ['PATH']}"}
+    monkeypatch.setenv("PATH", str(folder), prepend=":")
 
 
 @pytest.fixture
@@ -99,18 +97,16 @@ def stage(tmp_path: Path) -> Path:
 def test_without_slurm_the_jobs_own_launcher_starts_the_step(
     *, tmp_path: Path, stage: Path, monkeypatch: pytest.MonkeyPatch, launcher: str, program: str
 ) -> None:
-    environment = stub(tmp_path, program)
-    monkeypatch.setenv("PATH", environment["PATH"])
-    step = Step(folder=stage, granted=HOSTS, launcher=launcher, environment=environment)
-    described = allocated_nodes.describe(step)
+    stub(tmp_path, program, monkeypatch)
+    described = allocated_nodes.describe(stage, HOSTS, job(tmp_path, launcher=launcher).site)
     assert set(described) == set(HOSTS) and described["n2"]["host"] == "n2.site.org"
     said = (stage / allocated_nodes.DESCRIPTIONS / "command").read_text()
     assert "railyard node-info --into" in said
 
 
-def test_every_launcher_of_real_machines_can_start_the_step(stage: Path) -> None:
+def test_every_launcher_of_real_machines_can_start_the_step(tmp_path: Path) -> None:
     for name in launchers.LAUNCHERS.keys() - {"smpi", "linkload", "slurm", "cray-mpich", "ibrun"}:
-        rendered = allocated_nodes.by_launcher(Step(folder=stage, granted=HOSTS, launcher=name, environment={}))
+        rendered = allocated_nodes.by_launcher(HOSTS, job(tmp_path, launcher=name).site)
         text = " ".join([*rendered.command, *rendered.files.values()])
         assert all(host in text for host in HOSTS), name
 
@@ -118,9 +114,8 @@ def test_every_launcher_of_real_machines_can_start_the_step(stage: Path) -> None
 def test_a_step_that_fails_is_one_line_and_this_node_stands_for_all(
     tmp_path: Path, stage: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    environment = stub(tmp_path, "mpiexec", "#!/bin/sh\necho 'no daemon\nthere' >&2\nexit 3\n")
-    monkeypatch.setenv("PATH", environment["PATH"])
-    described = allocated_nodes.describe(Step(folder=stage, granted=HOSTS, launcher="pals", environment=environment))
+    stub(tmp_path, "mpiexec", monkeypatch, "#!/bin/sh\necho 'no daemon\nthere' >&2\nexit 3\n")
+    described = allocated_nodes.describe(stage, HOSTS, job(tmp_path, launcher="pals").site)
     assert list(described) == ["n1"] and described["n1"]["host"] == platform.node()
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("railyard: only this node is described: no daemon")

@@ -100,10 +100,11 @@ def test_records_of_different_images_are_never_one_case() -> None:
 
 
 def test_sides_of_a_comparison_tell_native_from_image_and_name_other_images() -> None:
-    known = [
-        entries.of_record(job(BOTH, factor=1.5)),
-        entries.of_record(job(BOTH, image={**IMAGE, "sha256": "6b" * 32})),
-    ]
+    made = job(BOTH, factor=1.5)
+    (case,) = cases.group([made])
+    assert case.head == "software" and case.name(case.baseline) == "native"
+    assert [group.name for group in comparison.comparisons(case)[0].groups] == ["native", "image"]
+    known = [entries.of_record(made), entries.of_record(job(BOTH, image={**IMAGE, "sha256": "6b" * 32}))]
     chosen = sides.parse(["software=native", "software=image"], lambda: known)
     found = versus.compare([(known[:1], chosen)], [side.name for side in chosen], "software=native")
     iteration = next(row for row in found.rows if row.row.key.fom == "iteration_us")
@@ -120,16 +121,6 @@ def test_references_are_of_one_software() -> None:
     assert references.side("plain", "nic-0", "native", ["nic-0"]) == "plain"
     assert references.side("plain", "nic-0", "image", ["nic-0", "nic-1"]) == "plain/nic-0/image"
     assert references.side("random:1", "nic-0", "native", ["nic-0"]) == "random-1", "ReFrame printed 1/iteration_us"
-
-
-# ---- what it costs ----
-
-
-def test_native_and_image_are_compared_by_their_names() -> None:
-    (case,) = cases.group([job(BOTH, factor=1.5)])
-    assert case.head == "software" and case.name(case.baseline) == "native"
-    first = comparison.comparisons(case)[0]
-    assert [group.name for group in first.groups] == ["native", "image"]
 
 
 # ---- bad input ----
@@ -264,18 +255,6 @@ def test_another_mpis_program_under_mpirun_says_so(tmp_path: Path) -> None:
     assert not (tmp_path / "out.json").exists()
 
 
-def test_an_output_of_one_rank_is_called_what_it_is() -> None:
-    def alone(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
-        document["ranks"] = document["ranks"][:1]
-        document["mpi"]["ranks"] = 1
-        return run
-
-    case = synthetic.case(placements=["plain"], launches_per_combination=1)
-    made = synthetic.job(case, synthetic.halo_series({"plain": 1.0}), change=alone)
-    assert made.launches[0].reason.startswith("64 singletons instead of 64 ranks")
-    assert made.launches[0].placement_verdict == "not-obeyed"
-
-
 # ---- Spack's lock ----
 
 ENVIRONMENT = "spack:\n  specs:\n    - lulesh@2.0.3 ~openmp\n    - mpip@3.5 ~bfd\n  repos:\n    - r\n"
@@ -388,21 +367,25 @@ def build_image(*arguments: object, **changes: str) -> subprocess.CompletedProce
         ({"SCOPE": "/no/scope"}, "/no/scope is no folder"),
         ({"MIRROR": "/no/mirror"}, "/no/mirror is no folder"),
         ({"LOCK": "/no/lock"}, "/no/lock: no lock file of Spack"),
+        ({"LOCK": "mine.lock"}, "is for zen4; expected x86_64"),
     ],
 )
-def test_what_an_image_cannot_be_made_of_is_one_line(changes: dict[str, str], words: str, no_spack: Path) -> None:
-    done = build_image("--dry-run", "applications", no_spack, **changes)
+def test_what_an_image_cannot_be_made_of_is_one_line(
+    changes: dict[str, str], words: str, no_spack: Path, tmp_path: Path
+) -> None:
+    """Made with a lock for this machine's processor, an image would not run on the next one."""
+    committed = CHECKOUT / "containers/spack-repo/locks/debian12-x86_64-openmpi.lock"
+    (tmp_path / "mine.lock").write_text(committed.read_text().replace('"target":"x86_64"', '"target":"zen4"'))
+    done = build_image(
+        "--dry-run", "applications", no_spack, **{name: str(tmp_path / changes[name]) for name in changes}
+    )
     assert done.returncode and words in done.stderr and len(done.stderr.splitlines()) == 1
 
 
-def test_a_lock_of_one_processor_is_no_lock_of_an_image(no_spack: Path, tmp_path: Path) -> None:
-    """Made for this machine's processor, an image would not run on the next one."""
-    committed = CHECKOUT / "containers/spack-repo/locks/debian12-x86_64-openmpi.lock"
-    lock = tmp_path / "mine.lock"
-    lock.write_text(committed.read_text().replace('"target":"x86_64"', '"target":"zen4"'))
-    done = build_image("--dry-run", "applications", no_spack, LOCK=str(lock))
-    assert done.returncode and "is for zen4; expected x86_64" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+def test_a_folder_without_spack_is_one_line(tmp_path: Path) -> None:
+    done = build_image("--dry-run", "applications", tmp_path)
+    wrong = f"build-image: {tmp_path} is no checkout of Spack: it has no bin/spack\n"
+    assert (done.returncode, done.stderr) == (1, wrong)
 
 
 @pytest.mark.apptainer
@@ -417,12 +400,6 @@ def test_a_spack_lock_in_the_checkout_is_not_taken(no_spack: Path) -> None:
     finally:
         mine.unlink()
     assert done.returncode == 0, done.stderr
-
-
-def test_a_folder_without_spack_is_one_line(tmp_path: Path) -> None:
-    done = build_image("--dry-run", "applications", tmp_path)
-    wrong = f"build-image: {tmp_path} is no checkout of Spack: it has no bin/spack\n"
-    assert (done.returncode, done.stderr) == (1, wrong)
 
 
 def test_an_image_for_docker_is_built_of_the_whole_checkout(no_spack: Path) -> None:

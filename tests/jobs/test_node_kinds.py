@@ -14,10 +14,11 @@ from support.commands import executable
 from support.nodes import Device, Machine
 
 from railyard.jobs import stagedir
-from railyard.jobs.job import launched, submitted
+from railyard.jobs.job import submitted
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.job.submitted import Placed, Site, Submitted
 from railyard.jobs.nodes import allocated_nodes, node
+from railyard.placements.nics import evidence
 from railyard.records.folded import nic_bytes
 from railyard.records.folded.nic_bytes import Nics
 
@@ -119,7 +120,7 @@ def test_where_nics_are_swapped_on_half_of_the_nodes_each_rank_has_the_one_that_
             assert on_host(stage, host, local, *words) == f"cpus {cpus}\n{near[local]}\n"
     nics = nics_of_ranks(placed)
     assert nics == [["mlx5_0"], ["mlx5_1"], ["mlx5_0"], ["mlx5_1"], *[["mlx5_1"], ["mlx5_0"]] * 2]
-    assert (placed.described, placed.kinds) == (4, 2)
+    assert stagedir.described_nodes(placed) == {"described": 4, "kinds": 2, "boots": 0}
 
 
 def test_the_verdict_is_that_of_the_near_nic_of_each_node(place: Place) -> None:
@@ -133,7 +134,8 @@ def test_the_verdict_is_that_of_the_near_nic_of_each_node(place: Place) -> None:
         sent = {"tx_bytes": 1 << 20, "rx_bytes": 0}
         return nic_bytes.of_rows([{"node": host, "nic": near[host], **sent} for host in hosts])
 
-    judged = [launched.judge_bytes(hosts, rows, assigned, counted(swapped)).verdict for swapped in DEVICES[::-1]]
+    of_ranks = evidence.senders(hosts, rows, list(map(tuple, assigned)))
+    judged = [evidence.judge(of_ranks, counted(swapped).sent).verdict for swapped in DEVICES[::-1]]
     assert judged == ["obeyed", "not-obeyed"]
 
 
@@ -151,11 +153,3 @@ def test_a_policy_that_the_stack_is_told_for_all_nodes_at_once_is_not_measured(p
     blind = Machine(2, 2, "", (), {"infiniband/mlx5_0": Device("0000:10:00.0", 0, "pci0000:00")})
     placed = place([machine(0), machine(0), machine(0), blind], "plain/numa")
     assert "no NUMA domain of a NIC on n4" in placed.cannot["plain/numa"]
-
-
-def test_stage_directory_knows_how_many_nodes_were_described(place: Place, tmp_path: Path) -> None:
-    place([machine(0), machine(0), machine(0), machine(1)], "plain/numa")
-    document = json.loads((tmp_path / "stage/placed.json").read_text())
-    assert (document["described"], document["kinds"]) == (4, 2)
-    nodes = {"described": 4, "kinds": 2, "boots": 0}
-    assert stagedir.described_nodes(submitted.read_placed(tmp_path / "stage")) == nodes

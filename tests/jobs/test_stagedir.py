@@ -233,13 +233,6 @@ def test_a_record_made_again_is_the_same_record(folder: Path) -> None:
     assert len(archive.load_all(folder.parent / "archive")) == 1
 
 
-def test_a_job_that_reframe_waits_for_is_not_recovered(folder: Path, railyard: Run) -> None:
-    with_id(folder, owner=interrupted.owner())
-    done = railyard("recover", str(folder))
-    assert done.returncode == 2 and f"process {os.getpid()}, still waits for" in done.stderr
-    assert stagedir.record_path(folder) is None
-
-
 def test_a_folder_in_which_a_job_runs_is_neither_emptied_nor_recorded(folder: Path, railyard: Run) -> None:
     """ReFrame empties a check's stage directory before it runs the check again, whoever else is at work there."""
     script = f"{job_lock.LINE}; echo running; sleep 6000 & read line; kill $!; wait"
@@ -256,8 +249,9 @@ def test_a_folder_in_which_a_job_runs_is_neither_emptied_nor_recorded(folder: Pa
     assert stagedir.record_path(folder) is not None
 
 
-def test_a_folder_whose_reframe_lives_is_refused_to_another_but_not_to_itself(folder: Path) -> None:
+def test_a_folder_whose_reframe_lives_is_refused_to_another_but_not_to_itself(folder: Path, railyard: Run) -> None:
     with_id(folder, owner=interrupted.owner())
+    refused(railyard("recover", str(folder)), f"process {os.getpid()}, still waits for")
     interrupted.keep_left_behind([folder])
     assert stagedir.record_path(folder) is None
     other = subprocess.Popen(["sleep", "6000"])
@@ -339,17 +333,15 @@ def test_a_file_that_a_full_disk_cut_off_is_no_result(folder: Path, name: str, s
         assert record.launches[0].status == "ok", "only what the file itself said is lost"
 
 
-def test_evidence_and_machine_that_are_cut_off_count_as_not_there(folder: Path) -> None:
-    (folder / "launch-000.evidence").write_text('{"guard": {"verd')
-    (folder / "machine.json").write_text("{")
-    record = stagedir.keep(folder)
-    assert record.launches[0].guard is None and record.launches[0].status == "ok"
-
-
-def test_the_machine_of_the_record_is_the_one_that_the_job_ran_on(folder: Path) -> None:
+def test_the_machine_is_the_one_that_the_job_ran_on_and_files_that_are_cut_off_count_as_not_there(folder: Path) -> None:
     there = {"kernel": "Linux 5", "os": "SLES", "cpu": "EPYC", "cpus": 128, "memory_bytes": 1, "hostname": "nid1"}
     (folder / "machine.json").write_text(json.dumps(there))
-    assert stagedir.keep(folder).provenance["machine"] == there
+    assert record_of(folder).provenance["machine"] == there
+    (folder / "launch-000.evidence").write_text('{"guard": {"verd')
+    (folder / "machine.json").write_text("{")
+    record = record_of(folder)
+    assert record.launches[0].guard is None and record.launches[0].status == "ok"
+    assert record.provenance["machine"]["hostname"] == NODE
 
 
 def test_a_folder_without_a_job_or_without_a_launch_is_one_line(folder: Path, railyard: Run) -> None:
@@ -359,15 +351,12 @@ def test_a_folder_without_a_job_or_without_a_launch_is_one_line(folder: Path, ra
         refused(railyard("recover", str(where)), told)
 
 
-def test_placements_that_these_nodes_do_not_allow_say_why(folder: Path) -> None:
+def test_placements_that_these_nodes_do_not_allow_say_why_and_others_have_a_mark(folder: Path) -> None:
     placed = submitted.read_placed(folder)
     submitted.write(folder, dataclasses.replace(placed, cannot={"random": "no coordinates: nowhere"}))
     reasons = [launch.reason for launch in stagedir.keep(folder).launches[2:]]
     assert reasons == ["no coordinates: nowhere", KILLED]
-
-
-def test_the_mark_of_a_placement_is_a_plain_file_name(tmp_path: Path) -> None:
-    assert placing.mark(tmp_path, "random:7@scattered/core").name == "random-7-scattered-core.placed"
+    assert placing.mark(folder, "random:7@scattered/core").name == "random-7-scattered-core.placed"
 
 
 # ---- NICs that the ranks counted ----
@@ -437,13 +426,10 @@ def test_the_nics_of_each_rank_s_connections_are_in_the_record(folder: Path) -> 
     assert (series.labels, series.samples) == ({"nic": "nic1", "ranks": "0-1"}, (pytest.approx(95.238, abs=1e-3),))
 
 
-def test_a_fabric_without_readable_counters_says_why(folder: Path) -> None:
+def test_a_fabric_without_readable_counters_says_why_and_nics_without_a_name_prove_nothing(folder: Path) -> None:
     reason = "counter /sys/class/cxi/cxi0/device/telemetry/hni_sts_tx_ok_octets: cannot be read: Permission denied"
     launch = counted_nics(folder, [], reason, devices=["cxi0", "cxi1"], assigned="cxi1")
     assert (launch.nics, launch.nic_verdict, launch.nic_reason) == (None, "cannot-tell", reason)
-
-
-def test_nics_that_the_partition_does_not_name_prove_nothing(folder: Path) -> None:
     launch = counted_nics(folder, [sent("mlx5_0:1", 10**6, "infiniband")], devices=None, assigned="nic1")
     assert launch.nic_verdict == "cannot-tell" and "extras: nics" in launch.nic_reason
     launch = counted_nics(folder, [sent("eth0", 5, "linux-net")], devices=["mlx5_0", "mlx5_1"], assigned="mlx5_1")

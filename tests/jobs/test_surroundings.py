@@ -11,15 +11,14 @@ import time
 from pathlib import Path
 
 import pytest
-from support.commands import TESTS, executable
+from support import synthetic
+from support.commands import executable
 
 from railyard.analysis.cases import cases
-from railyard.analysis.cases.cases import Case
 from railyard.jobs import schedule
 from railyard.jobs.job import job_folder
 from railyard.jobs.job.submitted import Planned
 from railyard.jobs.nodes import leftovers, surroundings
-from railyard.records import record
 
 
 def test_variables_of_mpi_and_its_networks_are_kept_and_no_others() -> None:
@@ -127,15 +126,6 @@ def test_strays_of_the_launch_are_ended_and_no_other_process(tmp_path: Path) -> 
 
 
 def test_records_that_ran_in_another_environment_are_two_cases_and_the_variable_is_named() -> None:
-    small = json.loads((TESTS / "data/records/small.json").read_text())
-
-    def with_transport(value: str) -> Case:
-        job = {"variables": {"UCX_TLS": value}, "modules": [], "libraries": []}
-        content = {name: part for name, part in small.items() if name not in {"id", "sha256"}}
-        clean = {**content["provenance"]["railyard"], "git_dirty": False}
-        provenance = {**content["provenance"], "railyard": clean, "job": job}
-        made = record.from_content({**content, "provenance": provenance}, "test")
-        (case,) = cases.group([made])
-        return case
-
-    assert cases.differences(with_transport("rc"), with_transport("tcp")) == ["provenance.job.variables.UCX_TLS"]
+    jobs = ({"variables": {"UCX_TLS": value}, "modules": [], "libraries": []} for value in ("rc", "tcp"))
+    one, other = cases.group([synthetic.small(job=job) for job in jobs])
+    assert cases.differences(one, other) == ["provenance.job.variables.UCX_TLS"]

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from support.commands import Run, ran
 
 from railyard.base.errors import InputError
+from railyard.base.verdict import Verdict
 from railyard.placements.nics import evidence, policies, stacks, stating
-from railyard.placements.nics.evidence import Sender, Verdict
+from railyard.placements.nics.evidence import Sender
 from railyard.placements.nics.stacks.named import OFI_OVER_TCP, UCX_OVER_TCP
 from railyard.placements.topology import catalog
 

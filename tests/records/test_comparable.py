@@ -15,8 +15,6 @@ from railyard.records.comparable import FIELDS, NAMED_OF_SIDES, Rule
 from railyard.records.record import Record
 from railyard.records.store import entries
 
-Job = Callable[..., Record]
-
 
 def job(**changes: Any) -> Record:
     """A halo job of four launches; `case` changes its case, all else its record."""

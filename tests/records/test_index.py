@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -86,12 +87,21 @@ def test_values_are_those_that_cases_compare(read: Record) -> None:
     assert not names & {"from", "to", "from_rank", "to_rank"}
 
 
-def test_records_that_come_and_go_are_noticed(root: Path) -> None:
-    before = ids(root)
-    path = archive.add(evidence.good(seed=9), root)
-    assert len(ids(root)) == len(before) + 1
+def test_records_that_come_and_go_are_noticed_and_only_new_ones_are_read(root: Path) -> None:
+    read: list[int] = []
+
+    def watch(files: Iterable[Path], count: int) -> Iterable[Path]:
+        read.append(count)
+        return files
+
+    index.read(root, progress=watch)
+    before, path = ids(root), archive.add(evidence.good(seed=9), root)
+    for _ in range(2):
+        index.read(root, progress=watch)
+    assert read == [3, 1] and len(ids(root)) == 4
     path.unlink()
     assert ids(root) == before
+    assert {path.suffix for path in root.rglob("*") if path.is_file()} == {".json"}, "an archive gets no index"
 
 
 def test_an_edited_record_is_read_again_and_refused(root: Path) -> None:
@@ -100,19 +110,6 @@ def test_an_edited_record_is_read_again_and_refused(root: Path) -> None:
     path.write_text(path.read_text().replace("library-default", "library-fefault"))
     with pytest.raises(InputError):
         ids(root)
-
-
-def test_only_new_records_are_read(root: Path) -> None:
-    read: list[Path] = []
-
-    def watch(files: object, count: int) -> list[Path]:
-        read.extend(files)  # type: ignore[arg-type]
-        return list(read)
-
-    index.read(root, progress=watch)
-    assert len(read) == 3
-    index.read(root, progress=watch)
-    assert len(read) == 3
 
 
 def test_an_index_that_is_cut_or_of_something_else_is_made_anew(root: Path) -> None:
@@ -124,29 +121,23 @@ def test_an_index_that_is_cut_or_of_something_else_is_made_anew(root: Path) -> N
         assert ids(root) == before and file.read_bytes() == whole
 
 
-def test_an_archive_cannot_bring_an_index_and_gets_none(root: Path) -> None:
-    ids(root)
-    assert {path.suffix for path in root.rglob("*") if path.is_file()} == {".json"}
-
-
 def test_a_cache_that_cannot_be_written_is_no_fault(root: Path, cache: Path) -> None:
     cache.write_text("a file where the folder should be")
     assert len(ids(root)) == 3
 
 
-def test_many_records_are_read_by_several_processes(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = ids(root)
-    index.file_of(root).unlink()
-    monkeypatch.setattr(index, "_FEW", 0)
-    assert ids(root) == before
-
-
-def test_a_bad_record_that_another_process_reads_is_one_line(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = archive.paths(root)[0]
-    path.write_text(path.read_text()[:1000])
+def test_many_records_are_read_by_several_processes_and_a_bad_one_is_one_line_there_too(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, path = ids(root), archive.paths(root)[0]
+    text = path.read_text()
+    path.write_text(text[:1000])
     with pytest.raises(InputError) as here:
         index.read(root)
     monkeypatch.setattr(index, "_FEW", 0)
     with pytest.raises(InputError) as there:
         index.read(root)
     assert str(there.value) == str(here.value) and "\n" not in str(here.value)
+    path.write_text(text)
+    index.file_of(root).unlink()
+    assert ids(root) == before

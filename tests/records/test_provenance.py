@@ -67,11 +67,6 @@ def test_no_setting_of_git_makes_a_changed_checkout_clean(checkout: Path, change
     assert provenance.code(checkout)["git_dirty"] is True
 
 
-def test_a_folder_that_is_no_checkout_is_neither_clean_nor_dirty(tmp_path: Path) -> None:
-    code = provenance.code(tmp_path)
-    assert (code["git_commit"], code["git_dirty"]) == (None, None)
-
-
 def test_an_archive_of_a_commit_knows_it_and_not_whether_it_was_changed(checkout: Path, tmp_path: Path) -> None:
     """As GitHub delivers an action: `git archive`, without a `.git`."""
     file = checkout / provenance.ARCHIVED
@@ -91,6 +86,8 @@ def test_a_commit_is_known_to_the_clone_that_has_it(checkout: Path, tmp_path: Pa
     assert provenance.is_known(sh(checkout, "git rev-parse HEAD"), checkout) is True
     assert provenance.is_known("de" * 20, checkout) is False
     assert provenance.is_known("de" * 20, tmp_path) is None
+    code = provenance.code(tmp_path)
+    assert (code["git_commit"], code["git_dirty"]) == (None, None), "no checkout is neither clean nor dirty"
 
 
 def test_programs_of_one_name_and_other_content_have_two_digests(tmp_path: Path) -> None:

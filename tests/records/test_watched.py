@@ -87,9 +87,10 @@ def test_at_most_16_points_of_figures_with_labels() -> None:
 
 def test_a_point_that_got_worse_fails_and_is_named() -> None:
     record = synthetic.hops(launches=6)
-    known = update.updated([entries.of_record(record)], {}).references
+    entry = entries.of_record(record)
+    known = update.updated([entry], {}).references
     check, case = record.case.check, references.case_name(record)
-    now = references.values(record, record.case.nic_policies)
+    now = references.medians(entry)
     assert not judging.judged(check, case, now, known).worse
     name = next(name for name in now if "latency_us@" in name and "plain/" in name)
     (line,) = judging.judged(check, case, {**now, name: 2 * now[name]}, known).worse

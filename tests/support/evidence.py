@@ -6,12 +6,11 @@ Placements, orders, NICs and times are those that a job would have made; only th
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import random
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,6 @@ from railyard.records.folded import nic_bytes
 from railyard.records.record import Record, Software, Verdict
 from railyard.torus.modelled import programs as model
 from support import synthetic
-from support.records import figures, rows
 
 PLACEMENTS = ["plain", "random"]
 POLICIES = ["library-default", "local-nic"]
@@ -66,17 +64,13 @@ HEAD, CREATED = _last_commit(datetime(2026, 11, 27, 1, tzinfo=UTC))
 #: Uptime of the machine when its first job began.
 UP_S = 5e6
 
-Change = Callable[[LaunchRun, dict[str, Any]], LaunchRun]
+Change = synthetic.Change
 TORI: Mapping[str, Mapping[str, Any] | None] = {
     "emulated": {**synthetic.TORUS, "network": "router", "buffer_cells": 8, "faults": []},
     "simulated": {**synthetic.TORUS, "engine": "SimGrid 3.32", "name": "simulated", "latency_scaled": True},
     "modelled": None,
     "measured": None,
 }
-
-
-def unchanged(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
-    return run
 
 
 def good(
@@ -99,7 +93,7 @@ def good(
     number: int = 0,
     previous: str | None = None,
     session: str = "b7f4",
-    change: Change = unchanged,
+    change: Change = lambda run, document: run,
     case_changes: Mapping[str, Any] | None = None,
 ) -> Record:
     """A job of halo; `seed` is that of the figures, and of the order where there is no challenge.
@@ -178,11 +172,7 @@ def good(
                     granted=granted.nodes if origin == "emulated" else None,
                 ),
             )
-            run = change(run, document)
-            document["figures"] = figures.of_series(document["series"], document.get("not_measured", ()))
-            if run.output is not None:
-                run.output.write_text(json.dumps(rows.output(document)), encoding="utf-8")
-            runs.append(run)
+            runs.append(synthetic.written(run, document, change))
         code = {"git_commit": HEAD, "git_dirty": False}
         digests = {str(case["benchmark"]): HALO_SHA256, "libmpi.so.40": "a1" * 32}
         name = system or {"emulated": "vtorus", "measured": "cluster"}.get(origin, "simtorus")

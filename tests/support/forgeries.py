@@ -16,7 +16,6 @@ from railyard.base.errors import InputError
 from railyard.records import json_io, record, rules
 from railyard.records.record import Origin, Record
 from railyard.records.rules.figures import RATES
-from support import evidence
 from support.records.rows import of_rows, with_rows
 
 Document = dict[str, Any]
@@ -325,8 +324,14 @@ _ALL: Mapping[str, Mapping[str, tuple[str, Change]]] = {
     "source": {
         "a source that nobody checked": ("without the recipe's", put("case.parameters", spack_source="unchecked: v1"))
     },
-    "ended": {"a launch that failed": ("failed: 1 of 24", one_failed)},
-    "guarded": {"a launch that no guard watched": ("no guard watched", in_first(guard=None))},
+    "ended": {
+        "a launch that failed": ("failed: 1 of 24", one_failed),
+        "a launch that is void": ("void: busy", in_guard(verdict="void", reasons=["busy"])),
+    },
+    "guarded": {
+        "a launch that no guard watched": ("no guard watched", in_first(guard=None)),
+        "a guard without a verdict": ("could not tell", in_guard(verdict="cannot-tell")),
+    },
     "launches": {"five rounds of six": ("at least 6 are needed", five_rounds)},
     "samples": {"a single sample": ("1 samples; at least", in_samples(lambda samples: samples[:1]))},
     "verified": {"data that was not verified": ("did not verify", set_all("verified", None))},
@@ -334,10 +339,21 @@ _ALL: Mapping[str, Mapping[str, tuple[str, Change]]] = {
     "same-series": {
         "a series that one launch lacks": ("not the figures of the first", lambda d: d["launches"][1]["series"].pop())
     },
-    "placed": {"ranks without CPUs": ("ranks' CPUs", in_ranks(cpu=None, allowed_cpus=None))},
-    "nic-evidence": {"a policy without NICs": ("no evidence of the NICs", in_policy("local-nic", nics=None))},
+    "placed": {
+        "ranks without CPUs": ("ranks' CPUs", in_ranks(cpu=None, allowed_cpus=None)),
+        "no ranks": ("no evidence of where the ranks stood", in_first(ranks=[])),
+    },
+    "nic-evidence": {
+        "a policy without NICs": ("no evidence of the NICs", in_policy("local-nic", nics=None)),
+        "an empty list of NICs": ("launches[0].nics: no evidence", in_first(nics=[])),
+    },
     "provenance": {
-        "a checkout that was changed": ("the checkout was changed", put("provenance.railyard", git_dirty=True))
+        "a checkout that was changed": ("the checkout was changed", put("provenance.railyard", git_dirty=True)),
+        "no commit": ("the commit is not known", put("provenance.railyard", git_commit=None)),
+        "no ReFrame": ("provenance.reframe: missing", put("provenance", reframe=None)),
+        "no MPI": ("provenance.mpi: missing", put("provenance", mpi=None)),
+        "no kernel": ("provenance.machine.kernel", put("provenance.machine", kernel="")),
+        "no topology": ("case.topology", put("case", topology=None)),
     },
     "benchmark": {"the program of another check": ("halo_3d runs halo", put("case", benchmark="noise", parameters={}))},
     "parameters": {
@@ -731,26 +747,6 @@ def _free_columns(good: Record) -> set[str]:
 def _leaves_of(content: bytes) -> list[tuple[Path, Any]]:
     document = orjson.loads(content)
     return list(_leaves({key: value for key, value in document.items() if key not in record.DERIVED}))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
-    """A kind of forgery, the rule that must find it, and whether its words were among the faults."""
-
-    name: str
-    rule: str
-    is_refused: bool
-
-
-def tried() -> list[Tried]:
-    """Every kind of forgery, tried on the honest record that it is a change of."""
-    found = []
-    for of, table in ((evidence.good(), ALL), (evidence.on_a_torus(), ON_A_TORUS)):
-        for name, kind in table.items():
-            shown = [f"{field}: {text}" for field, text in faults_of(forged(of, name))]
-            is_refused = any(kind.words in each for each in shown)
-            found.append(Tried(name=name, rule=kind.rule, is_refused=is_refused))
-    return found
 
 
 def faults_of(read: Record) -> frozenset[tuple[str, str]]:

@@ -36,6 +36,8 @@ TORUS = {
 
 Series = list[dict[str, Any]]
 SeriesOf = Callable[[random.Random, str, str], Series]
+#: May spoil a launch, or its document before it is written.
+Change = Callable[[LaunchRun, dict[str, Any]], LaunchRun]
 #: An image as provenance has it.
 IMAGE = {
     "file": "railyard.sif",
@@ -117,6 +119,15 @@ def benchmark_document(of_case: Mapping[str, Any], series: Series, **changes: An
     }
 
 
+def written(run: LaunchRun, document: dict[str, Any], change: Change) -> LaunchRun:
+    """A launch, changed, and its output in its file."""
+    run = change(run, document)
+    document["figures"] = figures.of_series(document["series"], document.get("not_measured", ()))
+    if run.output is not None:
+        run.output.write_text(json.dumps(rows.output(document)), encoding="utf-8")
+    return run
+
+
 def job(
     of_case: Mapping[str, Any],
     series_of: SeriesOf,
@@ -124,7 +135,7 @@ def job(
     seed: int = 1,
     origin: str = "emulated",
     system: Mapping[str, str] | None = None,
-    change: Callable[[LaunchRun, dict[str, Any]], LaunchRun] = lambda run, document: run,
+    change: Change = lambda run, document: run,
     created: datetime = CREATED,
     **provenance_changes: Any,
 ) -> Record:
@@ -150,11 +161,7 @@ def job(
                 output=Path(folder) / f"launch-{index}.json",
                 expected_hosts=[rank["host"] for rank in document["ranks"]],
             )
-            run = change(run, document)
-            document["figures"] = figures.of_series(document["series"], document.get("not_measured", ()))
-            if run.output is not None:
-                run.output.write_text(json.dumps(rows.output(document)), encoding="utf-8")
-            runs.append(run)
+            runs.append(written(run, document, change))
         return assemble(
             case=of_case,
             system=system or {"name": "vtorus", "partition": "netns", "environment": "openmpi"},

@@ -7,13 +7,16 @@ import itertools
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support.records import figures
 
 from railyard.records.rules.registry import Fault
+from railyard.records.store.bag import Bid, Signed
 from railyard.tender import board, presets
+from railyard.tender.bids import Read
 from railyard.tender.completeness import Note, Ruled
 from railyard.tender.evaluation import SCENARIOS, Evaluation, Interval, Line
 from railyard.tender.request import Case, Tender
@@ -22,13 +25,15 @@ LONG = "A bidder with a name of two hundred characters " * 4 + "=HYPERLINK(<scri
 EMPTY = frozenset({"meta", "link", "br", "line", "circle"})
 
 
+def read(bidder: str) -> Read:
+    return Read(path=Path(bidder), bid=Bid(bidder=bidder, tier="baseline"), signed=Signed(key="SHA256:abc"))
+
+
 def line(bidder: str, value: float | None, cases: tuple[str, ...]) -> Line:
     score = None if value is None else Interval(value=value, low=0.98 * value, high=1.02 * value)
     faults = [] if score else [Fault("case halo", "3 results; 6 are needed")] * 7
     return Line(
-        bidder=bidder,
-        signed="signed with SHA256:abc, a key not known here",
-        tier="baseline",
+        read=read(bidder),
         rules=[
             Ruled(name="readable", text="The bag is whole.", faults=[]),
             Ruled(name="cases", text="x", faults=faults),
@@ -50,14 +55,8 @@ def page_of(*lines: Line, **changes: Any) -> str:
 @pytest.fixture(scope="module", params=[1, 40], ids=["one case", "40 cases"])
 def page(request: pytest.FixtureRequest) -> str:
     names = tuple(f"case {number} of {request.param}" for number in range(request.param))
-    of_case: dict[str, Any] = {
-        "check": "c",
-        "nodes": 1,
-        "placement": "plain",
-        "fom": figures.fom("a_s"),
-        "reference": 1,
-    }
-    cases = tuple(Case(name=name, **of_case) for name in names)
+    of_case: dict[str, Any] = {"check": "c", "nodes": 1, "placement": "plain", "fom": figures.fom("a_s")}
+    cases = tuple(Case(name=name, reference=1, **of_case) for name in names)
     preset = presets.load("jupiter")
     wanted = Tender(title="Interconnect", challenge="12345678", origins=(), cases=cases, presets=(preset,))
     lines = [line("swift Ltd", 1.3, names), line(LONG, 1.1, names), line("careless", None, names)]
@@ -173,8 +172,7 @@ def test_the_evidence_has_what_is_taken_on_trust_and_verdicts_are_words(page: st
 def test_the_first_screen_names_the_first_broken_rule_in_whole_words() -> None:
     fault = Fault("record 1234: launches[0].series", "this launch has the same " + "long " * 40)
     broken = Ruled(name="evidence", text="x", faults=[fault])
-    bid = Line(bidder="sly", signed="", tier="baseline", rules=[broken], score=None, cases={}, wins=0.0)
-    page = page_of(bid)
+    page = page_of(Line(read=read("sly"), rules=[broken], wins=0.0))
     first = page[: page.index('id="evidence"')]
     assert '<a href="#rule-evidence">evidence</a>: this launch has the same long' in first
     assert re.search(r"long \.\.\.</td>", first)

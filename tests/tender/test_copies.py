@@ -174,32 +174,16 @@ def coarse(levels: int) -> Drawn:
     return lambda chance: 100.0 + np.floor(levels * chance.random(20)) / 7
 
 
-def drifting(chance: np.random.Generator) -> Samples:
-    return 100 + np.arange(20) + 0.1 * chance.standard_normal(20)
-
-
-def waves(chance: np.random.Generator) -> Samples:
-    return 100 + 9 * np.sin(np.arange(20) / 2) + 0.3 * chance.standard_normal(20)
-
-
-def with_outlier(chance: np.random.Generator) -> Samples:
-    return np.append(100 + np.floor(4 * chance.random(19)), 5000.0 * (1 + chance.random()))
-
-
-def bimodal(chance: np.random.Generator) -> Samples:
-    return np.where(chance.random(20) < 0.5, 100.0, 200.0) + np.floor(3 * chance.random(20)) / 10
-
-
 HONEST: dict[str, Drawn] = {
     "noisy": noisy,
     "constant": lambda chance: np.full(20, 1.25),
     "two levels": coarse(2),
     "ten levels": coarse(10),
     "hundred levels": coarse(100),
-    "drifting": drifting,
-    "waves": waves,
-    "an outlier": with_outlier,
-    "bimodal": bimodal,
+    "drifting": lambda chance: 100 + np.arange(20) + 0.1 * chance.standard_normal(20),
+    "waves": lambda chance: 100 + 9 * np.sin(np.arange(20) / 2) + 0.3 * chance.standard_normal(20),
+    "an outlier": lambda chance: np.append(100 + np.floor(4 * chance.random(19)), 5000.0 * (1 + chance.random())),
+    "bimodal": lambda chance: np.where(chance.random(20) < 0.5, 100.0, 200.0) + np.floor(3 * chance.random(20)) / 10,
     "a sweep": lambda chance: 100 + np.arange(100) * (1 + chance.random()) + 0.01 * chance.standard_normal(100),
     "two samples": lambda chance: np.round(100 + chance.random(2), 2),
     "one sample": lambda chance: np.round(100 + 10 * chance.random(1), 1),

@@ -47,14 +47,13 @@ def test_the_honest_bids_are_complete(fair: Path) -> None:
         assert done.output.endswith("complete\n")
 
 
-def test_what_the_careless_bid_lacks_is_named_rule_by_rule(fair: Path) -> None:
+def test_what_the_careless_bid_lacks_is_named_rule_by_rule_and_the_evidence_refuses_the_dishonest_one(
+    fair: Path,
+) -> None:
     done = run("check", fair / "careless", "--request", fair / "tender.yml")
     assert done.exit_code == 1 and done.output.endswith("not complete\n")
     assert "case halo, default order: 3 results with iteration_us under plain + library-default; 6 are" in done.output
     assert "missing  cases:" in done.output and "ok       challenge:" in done.output
-
-
-def test_the_dishonest_bid_is_refused_by_the_evidence(fair: Path) -> None:
     done = run("check", fair / "sly", "--request", fair / "tender.yml")
     assert done.exit_code == 1 and "this launch has the same samples as launch" in done.output
 
@@ -268,11 +267,7 @@ def test_the_challenge_decides_every_order() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "[]",
-        "format: railyard-tender/2",
-        "a: &a [1]\nb: *a",
-        "[" * 2000,
+        *("", "[]", "format: railyard-tender/2", "a: &a [1]\nb: *a", "[" * 2000),
         'format: railyard-tender/1\ntitle: "a\\u202eb"\nchallenge: 12345678\norigins: [measured]\ncases: []',
     ],
 )

@@ -5,20 +5,17 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import re
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import evidence, forgeries, synthetic
+from support.forgeries import Change, Document, in_commands, put, then
 from support.records.played_tender import CHALLENGE, PAGE, packed, run
 
 from railyard.records.record import Record
 from railyard.tender import agreement, judged
-
-Document = dict[str, Any]
-Change = Callable[[Document], object]
 
 
 def good(**changes: Any) -> Record:
@@ -43,12 +40,16 @@ def checked(bag: Path, request: Path) -> str:
     return "complete" if done.exit_code == 0 else done.output
 
 
-def scaled(document: Document, factor: float) -> None:
+def scaled(factor: float) -> Change:
     """As if every iteration took `factor` of the time."""
-    for launch in document["launches"]:
-        for series in launch["series"]:
-            by = 1 / factor if series["fom"] == "bandwidth_gbyte_s" else factor
-            series["samples"] = [sample * by for sample in series["samples"]]
+
+    def change(document: Document) -> None:
+        for launch in document["launches"]:
+            for series in launch["series"]:
+                by = 1 / factor if series["fom"] == "bandwidth_gbyte_s" else factor
+                series["samples"] = [sample * by for sample in series["samples"]]
+
+    return change
 
 
 def on_one_node(document: Document) -> None:
@@ -58,44 +59,34 @@ def on_one_node(document: Document) -> None:
         for rank in launch["ranks"]:
             rank["host"] = document["case"]["allocation"]["nodes"][0]["name"]
         launch["spans"] = {"switches": 1, "groups": None, "group_nodes": None}
-    scaled(document, 0.1)
+    scaled(0.1)(document)
 
 
 def given(option: str, **parameters: Any) -> Change:
     """What an option of the check gives, which is a parameter of the case and a word of every command."""
-
-    def change(document: Document) -> None:
-        document["case"]["parameters"].update(parameters)
-        forgeries.in_commands(" --json", f" {option} --json")(document)
-        scaled(document, 0.05)
-
-    return change
+    return then(put("case.parameters", **parameters), forgeries.more_options(option), scaled(0.05))
 
 
-def only_copy(document: Document) -> None:
-    """What `-S variants=copy` gives: iterations that send no message."""
-    document["case"]["parameters"]["variants"] = ["copy"]
-    forgeries.in_commands(" --repeats", " --variants copy --repeats")(document)
+def times_alone(document: Document) -> None:
     for launch in document["launches"]:
         launch["series"] = [each for each in launch["series"] if each["fom"] == "iteration_us"]
-    scaled(document, 0.05)
 
 
-def grid_of_one_number(document: Document) -> None:
-    document["case"]["parameters"]["grid"] = 16
-
-
-def small_cells(document: Document) -> None:
-    document["case"]["parameters"]["cells"] = [16, 16]
-    forgeries.in_commands("2048x2048", "16x16")(document)
-    scaled(document, 0.2)
-
-
+#: What `-S variants=copy` gives: iterations that send no message.
+only_copy = then(
+    put("case.parameters", variants=["copy"]),
+    in_commands(" --repeats", " --variants copy --repeats"),
+    times_alone,
+    scaled(0.05),
+)
 TRICKS: dict[str, tuple[str, Change]] = {
     "one-node": ("ranks ran on 1 of 16 nodes; the tender names 16", on_one_node),
     "copy": ("variants is ['copy'], which the tender does not name; the default is ['manual']", only_copy),
-    "grid-number": ("grid is 16; the tender names [4, 4]", grid_of_one_number),
-    "small-cells": ("cells is [16, 16]; the tender names [2048, 2048]", small_cells),
+    "grid-number": ("grid is 16; the tender names [4, 4]", put("case.parameters", grid=16)),
+    "small-cells": (
+        "cells is [16, 16]; the tender names [2048, 2048]",
+        then(put("case.parameters", cells=[16, 16]), in_commands("2048x2048", "16x16"), scaled(0.2)),
+    ),
     "second-cells": ("'--cells 16x16' again", given("--cells 16x16")),
     "folded": (
         "face_memory_bytes is 1, which the tender does not name",
@@ -107,7 +98,7 @@ TRICKS: dict[str, tuple[str, Change]] = {
 
 def test_a_network_that_is_no_name_ends_no_evaluation(asked: Path, tmp_path: Path) -> None:
     torus = {"name": "t", "engine": "netns", "rate_scale": 1, "latency_scaled": False, "network": ["router"]}
-    forged = forgeries.changed(good(), lambda document: document["provenance"].update(torus=torus))
+    forged = forgeries.changed(good(), put("provenance", torus=torus))
     bags = packed(tmp_path, "forger", forged), packed(tmp_path, "honest", good())
     done = run("evaluate", *bags, "--request", asked)
     assert done.exit_code == 0 and "Why forger is not complete" in done.output, done.output
@@ -133,8 +124,7 @@ def test_records_of_an_easier_run_are_not_pooled_with_honest_ones(asked: Path, t
     assert "variants is ['copy']" in checked(mixed, asked)
 
     def fewer(document: Document) -> None:
-        document["case"]["parameters"]["repeats"] = 10
-        forgeries.in_commands("--repeats 20", "--repeats 10")(document)
+        then(put("case.parameters", repeats=10), in_commands("--repeats 20", "--repeats 10"))(document)
         for launch in document["launches"]:
             for series in launch["series"]:
                 series["samples"] = series["samples"][:10]
@@ -146,11 +136,7 @@ def test_records_of_an_easier_run_are_not_pooled_with_honest_ones(asked: Path, t
 def test_of_two_bids_with_the_same_launches_the_one_received_first_stays(asked: Path, tmp_path: Path) -> None:
     """Whoever got the bag of another bid could make both incomplete."""
     honest = good()
-
-    def renamed(document: Document) -> None:
-        document["system"].update(name="other")
-        document["run"].update(job="f" * 32)
-
+    renamed = then(put("system", name="other"), put("run", job="f" * 32))
     bags = packed(tmp_path, "a", honest), packed(tmp_path, "b", forgeries.changed(honest, renamed))
     done = run("evaluate", *bags, "--request", asked)
     assert "cannot be the best until it is decided who copied" in done.output, done.output
@@ -200,11 +186,7 @@ def test_a_program_in_the_launchers_place_counts_if_the_tender_names_it(
 def test_the_programs_own_cells_are_not_those_of_a_tender_that_names_the_default(asked: Path, tmp_path: Path) -> None:
     """Without the option a program runs its own small default, which no parameter of the record named."""
     asked.write_text(re.sub(r", cells: \S+ \S+}", "}", asked.read_text()))
-
-    def change(document: Document) -> None:
-        del document["case"]["parameters"]["cells"]
-        forgeries.in_commands(" --cells 2048x2048", "")(document)
-
+    change = then(lambda document: document["case"]["parameters"].pop("cells"), in_commands(" --cells 2048x2048", ""))
     assert "missing; halo needs it" in checked(packed(tmp_path, "sly", forgeries.changed(good(), change)), asked)
 
 
@@ -261,10 +243,7 @@ def test_the_tender_names_the_rates_of_a_network_and_no_majority_does(tmp_path: 
     one, two, three = (
         evidence.good(challenge=CHALLENGE, seed=seed, nic_policies=["library-default"]) for seed in (1, 2, 3)
     )
-
-    def faster(document: Document) -> None:
-        document["provenance"]["torus"].update(rate_scale=0.5)
-
+    faster = put("provenance.torus", rate_scale=0.5)
     records = {"a": one, "b": forgeries.changed(two, faster), "c": forgeries.changed(three, faster)}
     bags = [packed(tmp_path, name, read) for name, read in records.items()]
     assert "do not name all of topology" in checked(bags[0], path)
@@ -276,19 +255,11 @@ def test_the_tender_names_the_rates_of_a_network_and_no_majority_does(tmp_path: 
 
 
 def set_machine(**values: object) -> Change:
-    return lambda document: document["provenance"]["machine"].update(values)
+    return put("provenance.machine", **values)
 
 
 def set_files(**digests: str) -> Change:
-    def change(document: Document) -> None:
-        for when in ("written", "ended"):
-            document["run"][when]["files"].update(digests)
-
-    return change
-
-
-def other_nodes(document: Document) -> None:
-    document["provenance"]["machine"].update(hostname="gpu17")
+    return then(*(put(f"run.{when}.files", **digests) for when in ("written", "ended")))
 
 
 DIFFERENT: dict[str, tuple[str, Change]] = {
@@ -296,12 +267,12 @@ DIFFERENT: dict[str, tuple[str, Change]] = {
     "memory": ("memory 32000000000", set_machine(memory_bytes=32_000_000_000)),
     "kernel": ("Linux 6.9", set_machine(kernel="Linux 6.9")),
     "files": ("halo: sha256 d0d0d0d0d0d0; record", set_files(halo="d0" * 32)),
-    "nics": ("nics mlx5_0; record", lambda document: document["case"].update(devices=["mlx5_0"])),
+    "nics": ("nics mlx5_0; record", put("case", devices=["mlx5_0"])),
     "script": ("fast.sh: among the files of 1 of the 2 jobs", set_files(**{"fast.sh": "d0" * 32})),
     "extra": ("libfast.so: among the files of 1 of the 2 jobs", set_files(**{"libfast.so": "d0" * 32})),
     "clock": ("changes the program's clock", set_files(**{"libfaketime.so.1": "d0" * 32})),
-    "node_names": ("gpu#", other_nodes),
-    "mpi": ("mpi MPICH", lambda document: document["provenance"]["mpi"].update(library="MPICH 4.2")),
+    "node_names": ("gpu#", set_machine(hostname="gpu17")),
+    "mpi": ("mpi MPICH", put("provenance.mpi", library="MPICH 4.2")),
 }
 
 

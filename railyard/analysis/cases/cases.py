@@ -201,7 +201,7 @@ def observations(case: Case) -> dict[tuple[Fom, Labels], dict[Combination, list[
     for record, launch in launches(case):
         if not launch.is_result:
             continue
-        for (fom, labels), samples in entries.launch_samples(launch).items():
+        for (fom, labels), samples in entries.samples_of(launch.series).items():
             value, repeats = entries.value_of(samples), tuple(itertools.chain.from_iterable(samples))
             of_series = observed.setdefault((fom, labels), {}).setdefault(combination_of(launch), [])
             of_series.append(Observation(value=value, job=record.job, repeats=repeats))

@@ -75,7 +75,7 @@ def impacts(case: Case) -> list[Impact]:
     taken: dict[Combination, dict[tuple[Fom, Labels], list[tuple[float, ...]]]] = {}
     for launch in results:
         of = taken.setdefault(cases.combination_of(launch), {})
-        for key, samples in entries.launch_samples(launch).items():
+        for key, samples in entries.samples_of(launch.series).items():
             if key[0] == fom:
                 of.setdefault(key, []).append(tuple(itertools.chain.from_iterable(samples)))
     rows = [
@@ -141,9 +141,9 @@ def _copies(case: Case, loaded: Combination) -> Iterator[Copies]:
     fom = _detailed(single)
     if fom is None:
         return
-    for key in [key for key in entries.launch_values(single[0]) if key[0] == fom]:
+    for key in [key for key in entries.values_of(single[0].series) if key[0] == fom]:
         launches = [values for launch in _of(case, loaded) if (values := _of_copies(launch, key))]
-        alone = [value for launch in single if (value := entries.launch_values(launch).get(key)) is not None]
+        alone = [value for launch in single if (value := entries.values_of(launch.series).get(key)) is not None]
         if launches and alone:
             worst = max if fom.better is Better.LOWER else min
             is_rate = fom.better is Better.HIGHER
@@ -161,6 +161,6 @@ def _copies(case: Case, loaded: Combination) -> Iterator[Copies]:
 
 def _of_copies(launch: Launch, key: tuple[Fom, Labels]) -> list[float]:
     """Return the value of each copy of a launch, the measured program first; empty where one has none."""
-    values = [entries.launch_values(launch).get(key)]
+    values = [entries.values_of(launch.series).get(key)]
     values += [entries.values_of(role.series).get(key) for role in launch.roles or () if role.role == Role.COPY]
     return [value for value in values if value is not None] if None not in values else []

@@ -68,7 +68,7 @@ def _over_groups(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTab
     values: dict[Key, list[Observation]] = {}
     for record, launch in placed:
         assert launch.spans is not None and launch.spans.groups is not None
-        for (fom, labels), taken in entries.launch_samples(launch).items():
+        for (fom, labels), taken in entries.samples_of(launch.series).items():
             if fom not in curves:
                 key = (fom, labels, _with(case, launch)), launch.spans.groups
                 values.setdefault(key, []).append(Observation(value=entries.value_of(taken), job=record.job))

@@ -88,7 +88,7 @@ def _panels(launches: Sequence[SlowLaunch]) -> list[Panel]:
         likes = [
             sample
             for other in launches
-            if other is not one and slow.alike(other.launch, one.launch)
+            if other is not one and other.launch.combination == one.launch.combination
             for series in other.launch.series
             if (series.fom, series.labels) == (measured.series.fom, measured.series.labels)
             for sample in series.samples

@@ -83,7 +83,7 @@ def measured(records: Iterable[Record]) -> dict[Where, Measured]:
 def _add(by_place: dict[Where, Measured], record: Record, launch: Launch, noise_percent: float) -> None:
     policy, _, choice = launch.nic_policy.partition("+")
     of, is_osu = dict(libraries.parse(choice)), record.case.benchmark.startswith(OSU)
-    for (fom, labels), samples in entries.launch_samples(launch).items():
+    for (fom, labels), samples in entries.samples_of(launch.series).items():
         named = dict(labels)
         collective = str(named.get("collective", record.case.benchmark.removeprefix(OSU).replace("_", "-")))
         if fom != FOMS["latency_us" if is_osu else "slowest_us"] or not (is_osu or "collective" in named):

@@ -174,10 +174,9 @@ def _appended(entry: Entry, past: Past, points: Mapping[Fom, tuple[float, float]
 
 def launches_of(indexed: Indexed) -> dict[Fom, list[float]]:
     """Return the values of a record's variables that have a better direction and a logarithm."""
-    variables = references.variables(dict(indexed.values), indexed.setting["nic_policies"])
     return {
         name: values
-        for name, values in variables.items()
+        for name, values in references.variables(indexed).items()
         if values and min(values) > 0 and name.better is not Better.NEITHER
     }
 

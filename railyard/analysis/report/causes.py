@@ -47,7 +47,9 @@ def suspects(one: SlowLaunch, noise: Record | None = None) -> list[Suspect]:
     """
     launch = one.launch
     likes = [
-        other for other in one.record.launches if other.is_result and other is not launch and slow.alike(other, launch)
+        other
+        for other in one.record.launches
+        if other.is_result and other is not launch and other.combination == launch.combination
     ]
     reason = f": {launch.nic_reason}" if launch.nic_reason else ""
     answered: dict[str, Answered] = {
@@ -131,7 +133,7 @@ def _model(one: SlowLaunch) -> Answered:
 
 def _machine(one: SlowLaunch) -> Answered:
     """Answer by the guard of a virtual torus, whose nodes share one machine, and by why like launches were void."""
-    void = [launch for launch in one.record.launches if launch.is_void and slow.alike(launch, one.launch)]
+    void = [launch for launch in one.record.launches if launch.is_void and launch.combination == one.launch.combination]
     reasons = sorted({reason for launch in void for reason in (launch.guard.reasons if launch.guard else ())})
     more = f"; {counted(len(void), 'like launch')} void: {'; '.join(reasons)}" if void else ""
     if one.launch.guard is None:

@@ -27,7 +27,6 @@ from railyard.placements.collectives import libraries, proof
 from railyard.placements.collectives.algorithms import Shape
 from railyard.placements.nics import stating
 from railyard.placements.nics.evidence import SETUP_BYTES, Found, judge, senders
-from railyard.placements.nics.evidence import Verdict as NicVerdict
 from railyard.placements.nics.policies import Host
 from railyard.placements.topology import catalog
 from railyard.records.assemble import LaunchRun
@@ -76,7 +75,7 @@ def run(folder: JobFolder, launch: Planned) -> LaunchRun:
         roles=companions.roles if companions else None,
         nics=nics,
         health=_health(folder, files),
-        nic_verdict=Verdict(obeyed.verdict),
+        nic_verdict=obeyed.verdict,
         nic_reason=obeyed.reason,
         has_groups=placed.has_groups,
         counted=series,
@@ -130,44 +129,28 @@ def judge_nics(folder: JobFolder, launch: Planned, files: LaunchFiles) -> tuple[
     if job.roles:
         nics = load_evidence.of_hosts(nics, hosts or ())
     if not hosts:
-        return nics, Found(verdict=NicVerdict.CANNOT_TELL)
+        return nics, Found(verdict=Verdict.CANNOT_TELL)
     rows, assigned = placed.rows(launch.placement), placed.nics_by_row(launch.nic_policy)
+    of_ranks = senders(hosts, rows, list(map(tuple, assigned)))
     if nics is not None or not files.counted:
-        verdict = judge_bytes(hosts, rows, assigned, nics)
+        verdict = judge(of_ranks, None if nics is None else nics.sent)
         return nics, _explained(job, launch.nic_policy, (nics, verdict), assigned)
     nics, reason = files.counted.nics(job.site.devices, hosts, placed.own_names)
-    verdict = judge_bytes(hosts, rows, assigned, nics, setup_bytes=SETUP_BYTES)
-    if verdict.verdict == NicVerdict.CANNOT_TELL and reason:
-        verdict = Found(verdict=NicVerdict.CANNOT_TELL, reason=reason)
+    verdict = judge(of_ranks, None if nics is None else nics.sent, setup_bytes=SETUP_BYTES)
+    if verdict.verdict == Verdict.CANNOT_TELL and reason:
+        verdict = Found(verdict=Verdict.CANNOT_TELL, reason=reason)
     verdict = _explained(job, launch.nic_policy, (nics, verdict), assigned)
     if gpus := placed.gpus_by_row(launch.nic_policy):  # a wrong GPU fails the launch whatever its NICs sent
         of_gpus = judge_gpus(gpus, rows, files.counted.gpus)
-        is_worse = of_gpus.verdict == NicVerdict.NOT_OBEYED or verdict.verdict == NicVerdict.OBEYED
+        is_worse = of_gpus.verdict == Verdict.NOT_OBEYED or verdict.verdict == Verdict.OBEYED
         verdict = of_gpus if is_worse else verdict
     return nics, verdict
-
-
-def judge_bytes(
-    hosts: Sequence[str],
-    local_ranks: Sequence[int],
-    assigned: Sequence[Sequence[str]],
-    counted: Nics | None,
-    *,
-    setup_bytes: int = 0,
-) -> Found:
-    """Return the verdict on the bytes of NICs: whether those of `counted` went through the assigned ones.
-
-    `hosts` and `local_ranks` are those assigned to each rank, `assigned` the NICs of each local rank. `setup_bytes` per
-    rank may be MPI's own traffic. Without `counted` the verdict is `cannot-tell`.
-    """
-    nics = [tuple(own) for own in assigned]
-    return judge(senders(hosts, local_ranks, nics), None if counted is None else counted.sent, setup_bytes=setup_bytes)
 
 
 def _explained(job: Submitted, policy: str, judged: tuple[Nics | None, Found], local: Sequence[Sequence[str]]) -> Found:
     """Return a verdict; one that is not obeyed with the variables that were set for the policy, wrong ones named."""
     counted, verdict = judged
-    if verdict.verdict != NicVerdict.NOT_OBEYED:
+    if verdict.verdict != Verdict.NOT_OBEYED:
         return verdict
     used = {nic for own in local for nic in own} | {nic for _, nic in (counted.sent if counted else {})}
     names = tuple(job.site.devices or sorted(used))
@@ -182,10 +165,10 @@ def judge_gpus(assigned: Sequence[str], local_ranks: Sequence[int], seen: Sequen
     for rank, (local, sees) in enumerate(zip(local_ranks, seen, strict=False)):
         if sees is not None and sees != assigned[local]:
             reason = f"rank {rank} sees GPU {sees}, assigned {assigned[local]}"
-            return Found(verdict=NicVerdict.NOT_OBEYED, reason=reason)
+            return Found(verdict=Verdict.NOT_OBEYED, reason=reason)
     if len(seen) < len(local_ranks) or None in seen:
-        return Found(verdict=NicVerdict.CANNOT_TELL, reason="not every rank reported its GPU")
-    return Found(verdict=NicVerdict.OBEYED)
+        return Found(verdict=Verdict.CANNOT_TELL, reason="not every rank reported its GPU")
+    return Found(verdict=Verdict.OBEYED)
 
 
 def late(files: LaunchFiles, limit_s: int) -> str:
@@ -228,7 +211,7 @@ def _absent(launch: Planned, reason: str) -> LaunchRun:
     )
 
 
-VERDICTS = {True: NicVerdict.OBEYED, False: NicVerdict.NOT_OBEYED, None: NicVerdict.CANNOT_TELL}
+VERDICTS = {True: Verdict.OBEYED, False: Verdict.NOT_OBEYED, None: Verdict.CANNOT_TELL}
 
 
 def with_algorithms(folder: JobFolder, launch: Planned, files: LaunchFiles, nics: Found) -> Found:
@@ -239,7 +222,7 @@ def with_algorithms(folder: JobFolder, launch: Planned, files: LaunchFiles, nics
     """
     policy, _, choice = launch.nic_policy.partition("+")
     is_by_library = policy == "library-default"
-    if nics.verdict == NicVerdict.NOT_OBEYED or not any("+" in name for name in folder.job.spec.nics):
+    if nics.verdict == Verdict.NOT_OBEYED or not any("+" in name for name in folder.job.spec.nics):
         return nics
     try:
         is_obeyed, reason = _judged(folder, launch, files, choice)
@@ -247,7 +230,7 @@ def with_algorithms(folder: JobFolder, launch: Planned, files: LaunchFiles, nics
         is_obeyed, reason = None, str(error)
     own = Found(verdict=VERDICTS[is_obeyed], reason=reason and f"{choice or libraries.DEFAULT}: {reason}")
     if choice:
-        return own if is_by_library or own.verdict != NicVerdict.OBEYED else nics
+        return own if is_by_library or own.verdict != Verdict.OBEYED else nics
     return own if is_by_library else nics
 
 

@@ -130,7 +130,7 @@ class Submitted:
 
     def case(self) -> dict[str, Any]:
         """Return the record's case without topology and allocation, which may be known only inside the job."""
-        companions = {"roles": self.roles.document()} if self.roles else {}
+        companions = {"roles": dataclasses.asdict(self.roles)} if self.roles else {}
         return {**self.spec.case(), "devices": self.site.devices, **companions}
 
 
@@ -217,6 +217,4 @@ def read(folder: Path) -> Submitted:
     name = document.get("format")
     if name != FORMAT:
         raise InputError(str(folder), FILE, name, f"a stage directory with {FORMAT}")
-    names = {item.name for item in fields(Site)}  # a partition has more than these
-    site = Site(**{key: value for key, value in document["site"].items() if key in names})
-    return decoded(Submitted, document, str(folder / FILE), site=site)
+    return decoded(Submitted, document, str(folder / FILE))

@@ -18,7 +18,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from railyard.base.json_files import json_object
 from railyard.jobs import placing
 from railyard.jobs.job import submitted
 from railyard.jobs.job.job_folder import ENVIRONMENT, TORUS
-from railyard.jobs.job.submitted import Submitted
+from railyard.jobs.job.submitted import Site, Submitted
 from railyard.jobs.nodes import kinds as node_kinds
 from railyard.jobs.nodes import node, observed, surroundings
 from railyard.jobs.placing import Nodes
@@ -110,11 +109,8 @@ def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
     a job.
     """
     job = submitted.read(folder)
-    step = Step(
-        folder=folder, granted=granted, launcher=job.site.launcher, environment=os.environ, wrapper=job.site.wrapper
-    )
     is_measured, has_torus = job.site.origin == "measured", (folder / TORUS).exists()
-    described = describe(step) if is_measured or not has_torus else {}
+    described = describe(folder, granted, job.site) if is_measured or not has_torus else {}
     if (evidence := observed.emulated(described)) and not has_torus:
         print(f"railyard: the origin is emulated: {evidence}", file=sys.stderr)
         archive.write_whole(folder / TORUS, json.dumps(observed.torus(described)))
@@ -211,29 +207,21 @@ STEP_S = 180
 Descriptions = dict[str, dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """What starts the step: the stage directory, the nodes, the job's launcher, its wrapper and environment."""
+def describe(folder: Path, granted: Sequence[str], site: Site) -> Descriptions:
+    """Return node -> description; if the step fails, this is reported in one line and only this node is described.
 
-    folder: Path
-    granted: Sequence[str]
-    launcher: str
-    environment: Mapping[str, str]
-    wrapper: str = ""
-
-
-def describe(step: Step) -> Descriptions:
-    """Return node -> description; if the step fails, this is reported in one line and only this node is described."""
-    here = node.describe(environment=step.environment)
-    own = next(iter(by_name([here], step.granted)), "")
-    if own and len(step.granted) == 1:
+    The nodes write into the stage directory `folder`; `site` has the launcher that starts the step.
+    """
+    here = node.describe()
+    own = next(iter(by_name([here], granted)), "")
+    if own and len(granted) == 1:
         return {own: here}
     try:
-        _run(step)
+        _run(folder, granted, site)
     except (OSError, InputError, subprocess.SubprocessError) as error:
         why = assemble.one_line(str(getattr(error, "stderr", "") or error))
         print(f"railyard: only this node is described: {why}", file=sys.stderr)
-    return collected(step.folder, step.granted) or {own or step.granted[0]: here}
+    return collected(folder, granted) or {own or granted[0]: here}
 
 
 def collected(folder: Path, granted: Sequence[str]) -> Descriptions:
@@ -251,32 +239,27 @@ def by_name(descriptions: Sequence[Mapping[str, Any]], granted: Sequence[str]) -
     return {name: dict(one) for name, one in matched.items() if one}
 
 
-def _run(step: Step) -> None:
-    into = step.folder / DESCRIPTIONS
+def _run(folder: Path, granted: Sequence[str], site: Site) -> None:
+    into = folder / DESCRIPTIONS
     shutil.rmtree(into, ignore_errors=True)
     into.mkdir()
-    count = str(len(step.granted))
+    count = str(len(granted))
     srun = ("srun", "--overlap", "--mpi=none", "--cpu-bind=none", "--nodes", count, "--ntasks", count)
     by_srun = Rendered(command=(*srun, "--ntasks-per-node=1"))
-    rendered = by_srun if "SLURM_JOB_ID" in step.environment else by_launcher(step)
+    rendered = by_srun if "SLURM_JOB_ID" in os.environ else by_launcher(granted, site)
     for name, text in rendered.files.items():
-        (step.folder / name).write_text(text, encoding="utf-8")
+        (folder / name).write_text(text, encoding="utf-8")
     # By its path, because a shell on another node may lack the PATH of the job.
     own = shutil.which("railyard") or str(Path(sys.executable).with_name("railyard"))
     command = [*rendered.command, own, "node-info", "--into", str(into.resolve())]
-    environment = {**step.environment, **rendered.environment}
-    subprocess.run(
-        command, cwd=step.folder, env=environment, capture_output=True, text=True, timeout=STEP_S, check=True
-    )
+    environment = {**os.environ, **rendered.environment}
+    subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=STEP_S, check=True)
 
 
-def by_launcher(step: Step) -> Rendered:
-    """Return the step as a launch of one rank per node.
-
-    Raises InputError for a launcher that cannot express it.
-    """
-    order = np.arange(len(step.granted), dtype=np.int64)
-    allocation = scheduled(naming.flat(list(step.granted)), order)
-    placed = placed_ranks("scheduler", allocation, (len(step.granted),), ranks_per_node=1)
-    rendered = launchers.render(step.launcher, placed, stem="where")
-    return replace(rendered, command=(step.wrapper or rendered.command[0], *rendered.command[1:]))
+def by_launcher(granted: Sequence[str], site: Site) -> Rendered:
+    """Return the step as a launch of one rank per node; raises InputError for a launcher that cannot express it."""
+    order = np.arange(len(granted), dtype=np.int64)
+    allocation = scheduled(naming.flat(list(granted)), order)
+    placed = placed_ranks("scheduler", allocation, (len(granted),), ranks_per_node=1)
+    rendered = launchers.render(site.launcher, placed, stem="where")
+    return dataclasses.replace(rendered, command=(site.wrapper or rendered.command[0], *rendered.command[1:]))

@@ -11,7 +11,6 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
 PROC = Path("/proc")
@@ -28,13 +27,13 @@ def end_here(folder: Path, stem: str, proc: Path = PROC) -> list[int]:
     return pids
 
 
-def end_on_all_nodes(folder: Path, stem: str, environment: Mapping[str, str]) -> None:
+def end_on_all_nodes(folder: Path, stem: str) -> None:
     """Kill every process of a launch on each node of this job."""
     end_here(folder, stem)
-    if nodes := environment.get("SLURM_JOB_NUM_NODES"):
+    if nodes := os.environ.get("SLURM_JOB_NUM_NODES"):
         task = ["railyard", "end-launch", "--here", stem]
         step = ["srun", "--overlap", "--mpi=none", "--nodes", nodes, "--ntasks", nodes, "--ntasks-per-node=1", *task]
-        without = {name: value for name, value in environment.items() if name != "SLURM_HOSTFILE"}
+        without = {name: value for name, value in os.environ.items() if name != "SLURM_HOSTFILE"}
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             subprocess.run(step, cwd=folder, env=without, timeout=STEP_S, check=False)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import click
@@ -34,4 +33,4 @@ def end_launch(stem: str, here: bool) -> None:
 
         if late := launched.ended_late(Path(), stem):
             click.echo(f"railyard: {stem} {late}", err=True)
-        leftovers.end_on_all_nodes(Path(), stem, os.environ)
+        leftovers.end_on_all_nodes(Path(), stem)

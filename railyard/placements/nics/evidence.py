@@ -16,20 +16,13 @@ import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+
+from railyard.base.verdict import Verdict
 
 SHARE = 0.99
 NOISE_BYTES = 20_000
 SETUP_BYTES = 4096
 LEAST_STRIPE = 0.4  # Open MPI sends the first 64 KiB of a message through one NIC
-
-
-class Verdict(StrEnum):
-    """The verdict on a NIC policy, as a record has it."""
-
-    OBEYED = "obeyed"
-    NOT_OBEYED = "not-obeyed"
-    CANNOT_TELL = "cannot-tell"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,7 @@ from datetime import UTC, datetime
 from railyard.records import benchmark
 from railyard.records.benchmark import SAMPLE_BEGUN, Labels, Series
 from railyard.records.folded.health import Event
-from railyard.records.record import Launch, Origin, Record
+from railyard.records.record import Combination, Launch, Origin, Record
 from railyard.records.units import Better, Fom
 
 #: Tukey's fence, as multiples of the distance of the quartiles.
@@ -59,20 +59,6 @@ SCALED = frozenset({"REPLAYS", "DROPS"})
 WORST = ("LINK_DOWNS", "OUTAGES", "OUTAGE_NS", "SPEED", "RATE", "PCIE_WIDTH")
 #: The most events that a statement names.
 SHOWN = 2
-
-
-#: Placement, NIC policy and software.
-Combination = tuple[str, str, str]
-
-
-def combination_of(launch: Launch) -> Combination:
-    """Return what launches that are alike share."""
-    return launch.placement, launch.nic_policy, str(launch.software)
-
-
-def alike(one: Launch, other: Launch) -> bool:
-    """Return whether two launches are of one combination."""
-    return combination_of(one) == combination_of(other)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +104,7 @@ def launches(record: Record, *, every: bool = False) -> list[SlowLaunch]:
     of_combination: dict[Combination, list[Launch]] = {}
     for launch in record.launches:
         if launch.is_result:
-            of_combination.setdefault(combination_of(launch), []).append(launch)
+            of_combination.setdefault(launch.combination, []).append(launch)
     measured = [how for group in of_combination.values() for how in _measured(group)]
     slow = {launch.index for launch, _, _, is_slow in measured if is_slow}
     compared = [launch for group in of_combination.values() if len(group) >= ENOUGH for launch in group]
@@ -130,7 +116,7 @@ def launches(record: Record, *, every: bool = False) -> list[SlowLaunch]:
             record=record,
             launch=launch,
             percent=percent,
-            of=sum(1 for planned in record.launches if alike(planned, launch)),
+            of=sum(planned.combination == launch.combination for planned in record.launches),
             is_slow=is_slow,
             is_spike=is_spike,
             causes=_causes(launch, percent, others, scale or 1.0) if is_slow else (),
@@ -144,7 +130,7 @@ def launches(record: Record, *, every: bool = False) -> list[SlowLaunch]:
 
 def are_few(record: Record) -> bool:
     """Return whether no combination has enough launches to call one slow."""
-    counts = Counter(combination_of(launch) for launch in record.launches if launch.is_result)
+    counts = Counter(launch.combination for launch in record.launches if launch.is_result)
     return max(counts.values(), default=0) < ENOUGH
 
 

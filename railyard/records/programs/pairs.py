@@ -110,11 +110,16 @@ def options_of_contention(given: Given) -> Iterator[Word]:
     yield from given.timing(warmups=1, least_s=given.value("least_s", LEAST_S))
 
 
-def contradictions_of_contention(run: Run) -> Iterator[str]:
-    """Yield what contradicts the case or other figures: points, and the figures of all pairs together."""
-    for count in numbers(run.parameters.get("pairs_per_node")):
+def contradictions_by(run: Run, *, by: str, tests: Sequence[str], is_counted: bool = False) -> Iterator[str]:
+    """Yield what contradicts the case or other figures: points, samples, and the figures of all pairs together.
+
+    `by` is the label with which the points are measured at each size. With `is_counted` each repeat is a sample.
+    """
+    for label in numbers(run.parameters.get(by)):
         for size in numbers(run.parameters.get("sizes_bytes")):
-            yield from lacking(run, ["latency", *STREAMS], pairs_per_node=count, size_bytes=size)
+            yield from lacking(run, tests, **{by: label}, size_bytes=size)
+    if is_counted:
+        yield from counts(run)
     yield from of_pairs(run)
 
 
@@ -148,15 +153,6 @@ def options_of_paths(given: Given) -> Iterator[Word]:
     yield from ("--tests", "bandwidth")
     yield from given.option("--window", "window")
     yield from given.timing()
-
-
-def contradictions_of_paths(run: Run) -> Iterator[str]:
-    """Yield what contradicts the case or other figures: points, samples, and the rate of all paths together."""
-    for paths in numbers(run.parameters.get("paths")):
-        for size in numbers(run.parameters.get("sizes_bytes")):
-            yield from lacking(run, ["bandwidth"], paths=paths, size_bytes=size)
-    yield from counts(run)
-    yield from of_pairs(run)
 
 
 def options_of_pt2pt(given: Given) -> Iterator[Word]:
@@ -194,7 +190,7 @@ PROGRAMS = (
         options=options_of_contention,
         needs={**_OF_ALL_PROGRAMS, "pairs_per_node": Kind.INTEGERS, "window": Kind.INTEGER},
         may={"least_s": Kind.NUMBER},
-        contradictions=contradictions_of_contention,
+        contradictions=functools.partial(contradictions_by, by="pairs_per_node", tests=["latency", *STREAMS]),
     ),
     _program(
         name="hops",
@@ -208,7 +204,7 @@ PROGRAMS = (
         noun="the exchange along paths",
         options=options_of_paths,
         needs={**_OF_ALL_PROGRAMS, "paths": Kind.INTEGERS, "window": Kind.INTEGER},
-        contradictions=contradictions_of_paths,
+        contradictions=functools.partial(contradictions_by, by="paths", tests=["bandwidth"], is_counted=True),
     ),
     _program(
         name="pt2pt",

@@ -74,8 +74,7 @@ def command(read: Record) -> Iterator[Fault]:
     for field, launch in ended_well(read):
         text = launch.command.replace("launch-N.", "launch-?.")
         text = text.replace(f"launch-{launch.index:03d}.", "launch-N.")
-        combined = launch.placement, launch.nic_policy, str(launch.software)
-        key = "command", *combined, len(launch.ranks), launch.guard is None, outside, text
+        key = "command", *launch.combination, len(launch.ranks), launch.guard is None, outside, text
         if key not in verdicts:
             verdicts[key] = _judged(read, launch, text)
         problem, body = verdicts[key]
@@ -221,15 +220,8 @@ def _variables(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
 
 def _nearest(possible: Sequence[LaunchLine], variables: Mapping[str, str], words: Sequence[str]) -> str:
     """Return the first difference from the line that has the most words in common."""
-
-    def common(line: LaunchLine) -> int:
-        return next(
-            (n for n, pair in enumerate(zip(line.words, words, strict=False)) if pair[0] != pair[1]),
-            min(len(line.words), len(words)),
-        )
-
-    line = max(possible, key=lambda one: (common(one), one.environment == variables))
-    number = common(line)
+    line = max(possible, key=lambda one: (_common(words, one.words), one.environment == variables))
+    number = _common(words, line.words)
     if number == len(line.words) and (missing := [name for name in line.scripts if name not in words]):
         return f"no {' '.join(missing)}, which the case gives"
     if number == len(line.words):
@@ -332,12 +324,9 @@ def _stranger(words: Sequence[str], possible: Sequence[Sequence[Word]]) -> str:
     if not possible:
         return "runs in an image, whose engine the provenance does not name or this checker does not know"
 
-    def common(one: tuple[int, Sequence[Word]]) -> int:
-        pairs = zip(words[one[0] :], one[1], strict=False)
-        return next((number for number, pair in enumerate(pairs) if not _is(*pair)), len(words) - one[0])
-
-    start, wanted = best = max(itertools.product(range(len(words)), possible), key=common)
-    number = common(best)
+    candidates = itertools.product(range(len(words)), possible)
+    start, wanted = max(candidates, key=lambda one: _common(words[one[0] :], one[1]))
+    number = _common(words[start:], wanted)
     stated = " ".join(words[start + number : start + number + 1])
     return f"{stated!r} before the program; expected {_shown(wanted[number:], 0)!r} there"
 
@@ -382,6 +371,12 @@ def _unlike(words: Sequence[str], wanted: Sequence[Word]) -> str:
     if len(words) < len(wanted):
         return f"no {_shown(wanted, len(words) + 1)!r}, which the parameters of the case give"
     return ""
+
+
+def _common(words: Sequence[str], wanted: Sequence[Word]) -> int:
+    """Return how many words at the beginning are those that are wanted."""
+    pairs = zip(words, wanted, strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: _is(*pair), pairs))
 
 
 def _is(word: str, wanted: Word) -> bool:

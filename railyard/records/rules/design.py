@@ -27,7 +27,7 @@ def order(read: Record) -> Iterator[Fault]:
         yield Fault("launches", f"{len(read.launches)} launches; the case needs {len(wanted)}")
         return
     for index, (launch, (repeat, *combination)) in enumerate(zip(read.launches, wanted, strict=True)):
-        if (launch.repeat, launch.placement, launch.nic_policy, launch.software) != (repeat, *combination):
+        if (launch.repeat, *launch.combination) != (repeat, *combination):
             name = f"repeat {repeat} of {combination_name(*combination)}"
             yield Fault(f"launches[{index}]", f"seed {case.seed} draws {name} here")
             return
@@ -63,7 +63,6 @@ def computed(read: Record) -> Iterator[Fault]:
     if read.origin in COMPUTED:
         first: dict[object, object] = {}
         for field, launch in ended_well(read):
-            key = launch.placement, launch.nic_policy, launch.software
             shown = [(series.fom, dict(series.labels), series.samples) for series in launch.series]
-            if first.setdefault(key, shown) != shown:
+            if first.setdefault(launch.combination, shown) != shown:
                 yield Fault(f"{field}.series", "differs from another launch of the same computation")

@@ -55,7 +55,7 @@ def enough_launches(read: Record) -> Iterator[Fault]:
     """Every combination has as many results as its study needs, or 6."""
     needed = [LAUNCHES, *(study.launches for study in studies.of(read.case.studies))]
     least = 1 if read.origin in COMPUTED else max(needed)
-    counted = Counter((launch.placement, launch.nic_policy, launch.software) for _, launch in _results(read))
+    counted = Counter(launch.combination for _, launch in _results(read))
     for combination in itertools.product(read.case.placements, read.case.nic_policies, read.case.software):
         if counted[combination] < least:
             text = f"{counted[combination]} results of {combination_name(*combination)}; at least {least} are needed"

@@ -126,7 +126,7 @@ def verdict(read: Record) -> Iterator[Fault]:
             verdict = evidence.judge(of_ranks, sent, setup_bytes=setup_bytes)
         if choice := launch.nic_policy.partition("+")[2]:
             yield from _algorithms(read, field, launch, choice)
-            if verdict is None or verdict.verdict != evidence.Verdict.NOT_OBEYED:
+            if verdict is None or verdict.verdict != Verdict.NOT_OBEYED:
                 continue
         if verdict is not None and str(launch.nic_verdict) != verdict.verdict:
             why = f": {verdict.reason}" if verdict.reason else ""

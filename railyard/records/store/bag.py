@@ -24,6 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from railyard.base.decoded import decoded
 from railyard.base.errors import InputError, RunError, as_seen
 from railyard.records import json_io, record, text_rules
 from railyard.records.json_io import Json
@@ -274,20 +275,11 @@ def _keygen(folder: Path, arguments: Sequence[str], content: bytes) -> subproces
     )
 
 
-def read(folder: Path) -> tuple[Bid, list[tuple[str, bytes]]]:
-    """Return the bid of a bag, and (path, bytes) of each record file, after comparing the sums of all files.
-
-    Raises InputError for a sum that differs, and for a file that is missing, not listed in a manifest, or not a regular
-    file.
-    """
-    bid, sums = opened(folder)
-    return bid, [(name, content(folder, name, digest)) for name, digest in sums]
-
-
 def opened(folder: Path) -> tuple[Bid, list[tuple[str, str]]]:
     """Return the bid of a bag, and (path, sha256) of each record file, after comparing the sums of all other files.
 
-    The caller must compare those of the record files, as `content` does. Raises InputError as `read` does.
+    The caller must compare those of the record files, as `content` does. Raises InputError for a sum that differs, and
+    for a file that is missing, not listed in a manifest, or not a regular file.
     """
     tags = _manifest(folder, "tagmanifest-sha256.txt")
     if sorted(tags) != sorted(TAGS):
@@ -318,13 +310,8 @@ def _bid(source: str, contents: Mapping[str, bytes]) -> Bid:
     bid = json_io.loads_bytes(contents[BID], source)
     json_io.validate(bid, "bid-v1.json", source)
     text_rules.check(bid, source)
-    return Bid(
-        bidder=bid["bidder"],
-        tier=bid["tier"],
-        attachments=tuple(PurePosixPath(name).name for name in contents if name.startswith("data/attachments/")),
-        nodes=bid.get("nodes"),
-        pledges={name: float(value) for name, value in bid.get("pledges", {}).items()},
-    )
+    attachments = tuple(PurePosixPath(name).name for name in contents if name.startswith("data/attachments/"))
+    return decoded(Bid, bid, source, attachments=attachments)
 
 
 def _manifest(folder: Path, name: str) -> dict[str, str]:

@@ -95,13 +95,9 @@ def _own(read: Record) -> dict[str, Json]:
 
 def _marked(one: SlowLaunch) -> dict[str, Json]:
     """Return a launch that an event explains: its place among the results of its combination, and the sentence."""
-    alike = [launch.index for launch in one.record.launches if launch.is_result and slow.alike(launch, one.launch)]
-    return {
-        "combination": list(slow.combination_of(one.launch)),
-        "place": alike.index(one.launch.index),
-        "results": len(alike),
-        "text": one.text(),
-    }
+    own = one.launch.combination
+    alike = [launch.index for launch in one.record.launches if launch.is_result and launch.combination == own]
+    return {"combination": list(own), "place": alike.index(one.launch.index), "results": len(alike), "text": one.text()}
 
 
 def without_marked(entry: Entry) -> Entry:
@@ -188,19 +184,13 @@ def series_values(read: Record) -> list[tuple[SeriesKey, list[float]]]:
     samples: dict[SeriesKey, list[float]] = {}
     for launch in read.launches:
         if launch.is_result:
-            for (fom, labels), value in launch_values(launch).items():
-                key = SeriesKey(launch.placement, launch.nic_policy, str(launch.software), fom, labels)
-                samples.setdefault(key, []).append(value)
+            for (fom, labels), value in values_of(launch.series).items():
+                samples.setdefault(SeriesKey(*launch.combination, fom, labels), []).append(value)
     return list(samples.items())
 
 
-def launch_values(launch: Launch) -> dict[tuple[Fom, Labels], float]:
-    """Return (FOM, labels) -> value of a launch, as `value_of` computes it."""
-    return values_of(launch.series)
-
-
 def values_of(series: Iterable[Series]) -> dict[tuple[Fom, Labels], float]:
-    """Return (FOM, labels) -> value of a program's series, as `value_of` computes it."""
+    """Return (FOM, labels) -> value of the series of a launch or of a program in it, as `value_of` computes it."""
     return {key: value_of(taken) for key, taken in samples_of(series).items()}
 
 
@@ -208,11 +198,6 @@ def value_of(taken: Sequence[Sequence[float]]) -> float:
     """Return the median of a series' samples; of several pairs of hosts or ranks, the median of the pairs' medians."""
     first, *others = taken
     return statistics.median(map(statistics.median, taken)) if others else statistics.median(first)
-
-
-def launch_samples(launch: Launch) -> dict[tuple[Fom, Labels], list[tuple[float, ...]]]:
-    """Return (FOM, labels) -> samples of a launch, as `samples_of` does."""
-    return samples_of(launch.series)
 
 
 def samples_of(series: Iterable[Series]) -> dict[tuple[Fom, Labels], list[tuple[float, ...]]]:

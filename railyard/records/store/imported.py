@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from railyard.base.errors import InputError
-from railyard.records import json_io, record, text_rules
+from railyard.records import json_io, record
 from railyard.records.json_io import Json
 from railyard.records.store import archive, levels
 from railyard.records.store.entries import Entry
@@ -78,10 +78,7 @@ def document(result: Result, file: str, content: bytes) -> dict[str, Json]:
         "elapsed_s": result.elapsed_s,
         "status": "failed" if result.reason else "ok",
         "reason": result.reason,
-        "figures": [
-            {"fom": one.fom, "unit": one.unit, "better": one.better, "labels": dict(one.labels), "value": one.value}
-            for one in result.points
-        ],
+        "figures": list(map(asdict, result.points)),
     }
     return record.sealed(
         {
@@ -106,15 +103,20 @@ def lasting_text(document: Mapping[str, Json], *, is_dated: bool) -> str:
 
 def stored(root: Path) -> dict[str, Path]:
     """Return what `lasting_text` returns of each imported result, dated and not, and its file."""
-    read = [(path, json_io.read(path)) for path in paths(root)]
-    for path, document in read:
-        check(document, str(path))
+    read = [(path, load(path)) for path in paths(root)]
     return {lasting_text(document, is_dated=dated): path for path, document in read for dated in (True, False)}
+
+
+def load(path: Path) -> Mapping[str, Json]:
+    """Return the document in a file; raises InputError for one of another schema, or that does not match its hash."""
+    document: Mapping[str, Json] = json_io.read(path)
+    record.check(document, str(path), SCHEMA)
+    return document
 
 
 def add(document: Mapping[str, Json], root: Path) -> Path:
     """Add a result to the archive at `root` and return its file; one that is there already is left alone."""
-    check(document, document["source"]["file"])
+    record.check(document, document["source"]["file"], SCHEMA)
     folder = archive.make_folder(root, FOLDER)
     archive.make_folder(folder, document["system"])
     path: Path = folder / document["system"] / f"{document['created'][:10]}-{document['id']}.json"
@@ -131,8 +133,7 @@ def paths(root: Path) -> list[Path]:
 def entries(root: Path) -> Iterator[Entry]:
     """Yield an entry of each imported result, without values, for lists."""
     for path in paths(root):
-        document = json_io.read(path)
-        check(document, str(path))
+        document = load(path)
         (launch,) = document["launches"]
         counts = {"ok": int(launch["status"] == "ok"), "failed": int(launch["status"] == "failed")}
         head = {name: document[name] for name in ("id", "sha256", "created", "level", "system", "check", "source")}
@@ -142,8 +143,7 @@ def entries(root: Path) -> Iterator[Entry]:
 
 def text(path: Path) -> str:
     """Return an imported result as text: where it came from, what it lacks, and its figures."""
-    document = json_io.read(path)
-    check(document, str(path))
+    document = load(path)
     level, lacks = levels.of(document)
     source, (launch,) = document["source"], document["launches"]
     facts = {"level": level.text, "lacks": lacks, "origin": f"imported: {source['tool']}", "file": source["file"]}
@@ -159,11 +159,3 @@ def text(path: Path) -> str:
 def is_path(path: Path) -> bool:
     """Return whether a file is where imported results are."""
     return path.parent.parent.name == FOLDER
-
-
-def check(document: Json, source: str) -> None:
-    """Raise InputError for a document that the schema refuses, or that does not match its hash."""
-    json_io.validate(document, SCHEMA, source)
-    text_rules.check(document, source)
-    if (digest := record.content_sha256(document)) != document["sha256"] or digest[:12] != document["id"]:
-        raise InputError(source, "sha256", document["sha256"], f"{digest}, the hash of the content: it was changed")

@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from railyard.base.checkout import CHECKOUT
-from railyard.jobs.job import launched
 from railyard.jobs.nodes.counted import Counted
-from railyard.placements.nics.evidence import SETUP_BYTES, Found
+from railyard.placements.nics.evidence import SETUP_BYTES, Found, judge, senders
 from railyard.placements.topology.base import Topology
 from railyard.records.benchmark import Series
 
@@ -61,7 +60,8 @@ def launch(
     assert counted is not None
     path.unlink()
     nics, _ = counted.nics(None, nodes, {})
-    verdict = launched.judge_bytes(nodes, [0] * len(nodes), [["nic0"]], nics, setup_bytes=SETUP_BYTES)
+    of_ranks = senders(nodes, [0] * len(nodes), [("nic0",)])
+    verdict = judge(of_ranks, None if nics is None else nics.sent, setup_bytes=SETUP_BYTES)
     return verdict, counted.rank_nics()
 
 
