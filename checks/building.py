@@ -11,8 +11,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -56,34 +55,23 @@ COMMANDS: Mapping[Build, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """The `-S` variables of a session that decide its builds, and which programs exist already.
+def kinds_to_build(
+    build: str, spack: Path | None, *, image: str = "", software: Sequence[str] = (), there: Collection[Build] = ()
+) -> list[Build]:
+    """Return what a session builds, by its `-S` variables; InputError for an unknown value of `build`.
 
-    `image` is the image that was named, `software` whose programs are to run, `programs_there` whether native programs
-    were named or built, `image_there` whether the image of the session's MPI was built.
+    `image` is the image that was named, and `software` whose programs are to run. `there` has NATIVE if native programs
+    were named or built, and IMAGE if the image of the session's MPI was built. A build that `build` names always runs,
+    and fails without a Spack. Otherwise it runs if the programs are missing and there is a Spack.
     """
-
-    build: str
-    image: str = ""
-    software: Sequence[str] = ()
-    programs_there: bool = False
-    image_there: bool = False
-
-    def needs(self, kind: Build, spack: Path | None) -> bool:
-        """Return whether a build of this kind is to run; InputError for an unknown value of `build`.
-
-        A build that `build` names always runs, and fails without a Spack. Otherwise it runs if the programs are missing
-        and there is a Spack.
-        """
-        if self.build and self.build not in set(Build):
-            raise InputError("build", "", self.build, ", ".join(Build))
-        if self.build == Build.NONE or (kind is Build.IMAGE and self.image):
-            return False
-        usual = Software.IMAGE if self.image or self.build == Build.IMAGE else Software.NATIVE
-        is_there = self.image_there if kind is Build.IMAGE else self.programs_there
-        lacks = kind.value in (self.software or [usual]) and not is_there
-        return self.build == kind or (lacks and spack is not None)
+    if build and build not in set(Build):
+        raise InputError("build", "", build, ", ".join(Build))
+    if build == Build.NONE:
+        return []
+    usual = Software.IMAGE if image or build == Build.IMAGE else Software.NATIVE
+    kinds = [Build.NATIVE] if image else [Build.NATIVE, Build.IMAGE]
+    missing = [kind for kind in kinds if spack and kind.value in (software or [usual]) and kind not in there]
+    return [kind for kind in kinds if kind == build or kind in missing]
 
 
 def mpi_of(features: Sequence[str]) -> str:
@@ -176,15 +164,10 @@ class applications_build(BuildHere):
         """Choose the build's command, or a command that does nothing."""
         self.mpi = mpi_of(self.current_environ.features)
         self.spack = spack(self.current_partition.extras.get("spack", ""), os.environ)
-        wish = Wish(
-            build=self.build,
-            image=self.image,
-            software=self.software,
-            programs_there=bool(self.programs) or view(self.mpi).is_dir(),
-            image_there=image_file(self.mpi).is_file(),
-        )
-        kinds = (Build.NATIVE, Build.IMAGE) if self.mpi else ()
-        self.wanted = [kind for kind in kinds if wish.needs(kind, self.spack)]
+        there = [Build.NATIVE] if self.programs or view(self.mpi).is_dir() else []
+        there += [Build.IMAGE] if image_file(self.mpi).is_file() else []
+        wishes = {"image": self.image, "software": self.software, "there": there}
+        self.wanted = kinds_to_build(self.build, self.spack, **wishes) if self.mpi else []
         words = {kind: [*COMMANDS[kind].split(), *([str(self.spack)] if self.spack else [])] for kind in self.wanted}
         # A command runs in another folder than the checkout.
         commands = [[str(CHECKOUT / program), *arguments] for program, *arguments in words.values()]

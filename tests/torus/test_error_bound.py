@@ -9,8 +9,8 @@ from support.topology.topologies import gemini
 
 from railyard.torus.virtual import counters, error_bound, fidelity
 from railyard.torus.virtual.counters import CounterReading
-from railyard.torus.virtual.error_bound import RankActivity
-from railyard.torus.virtual.fidelity import GuardVerdict, MachineLoad, WatchInterval
+from railyard.torus.virtual.error_bound import ErrorBound, RankActivity
+from railyard.torus.virtual.fidelity import GuardVerdict, WatchInterval
 
 LOOK = RankActivity(seconds=0.5, ranks=64, timed=0, wait_s=0.64)
 TRAFFIC = WatchInterval(seconds=0.1, idle=0.5, softirq=0.01, steal=0, link_share=0.9, packets=2000, bytes=4_000_000)
@@ -32,10 +32,8 @@ def counted() -> CounterReading:
     return CounterReading(torus="t", topology="", taken="", since=None, links=links, lost=())
 
 
-def machine(*, wait_s: float, network: str = "router", carrier: str = "") -> MachineLoad:
-    look = dataclasses.replace(LOOK, wait_s=wait_s)
-    bound = error_bound.bound([look], None, steal_share=0.0, throttled_share=0.0)
-    return MachineLoad(network=network, bound=bound, lateness=None, carrier=carrier)
+def waited(wait_s: float) -> ErrorBound:
+    return error_bound.bound([dataclasses.replace(LOOK, wait_s=wait_s)], None, steal_share=0.0, throttled_share=0.0)
 
 
 def test_waiting_is_the_mean_share_of_the_ranks_time_and_terms_add_up_and_the_largest_is_named() -> None:
@@ -103,7 +101,7 @@ def test_the_busiest_link_of_the_timed_samples_is_what_limits_the_bound() -> Non
 def test_a_launch_beyond_its_bound_is_void_on_the_router(
     wait_s: float, network: str, intervals: int, verdict: GuardVerdict
 ) -> None:
-    judged = fidelity.judge([TRAFFIC] * intervals, counted(), machine(wait_s=wait_s, network=network))
+    judged = fidelity.judge([TRAFFIC] * intervals, counted(), waited(wait_s), network=network)
     assert judged.verdict == verdict
     assert judged.error_bound_percent == pytest.approx(100 * wait_s / 32)
     assert bool(judged.warning) == (wait_s > 1)
@@ -121,8 +119,7 @@ def test_what_others_take_of_the_processors_voids_a_launch_on_the_kernel_too(
     taken: dict[str, float], reason: str
 ) -> None:
     bound = error_bound.bound([LOOK], None, **taken)
-    seen = MachineLoad(network="kernel", bound=bound, lateness=None)
-    judged = fidelity.judge([TRAFFIC] * 20, counted(), seen)
+    judged = fidelity.judge([TRAFFIC] * 20, counted(), bound, network="kernel")
     assert judged.verdict == (GuardVerdict.VOID if reason else GuardVerdict.OK)
     assert reason in "".join(judged.reasons)
 
@@ -130,5 +127,5 @@ def test_what_others_take_of_the_processors_voids_a_launch_on_the_kernel_too(
 def test_what_the_router_did_not_hand_over_voids_a_launch() -> None:
     lines = ["r 77 10 10 0 0 0 0 5", "r 77 30 20 3 0 7 0 9"]
     assert error_bound.not_handed_over(lines) == ("3 chunks lost on links that went down; 7 chunks refused by a node")
-    judged = fidelity.judge([TRAFFIC] * 20, counted(), machine(wait_s=0.0, carrier="the router ended"))
+    judged = fidelity.judge([TRAFFIC] * 20, counted(), waited(0.0), network="router", carrier="the router ended")
     assert (judged.verdict, judged.reasons) == (GuardVerdict.VOID, ("the router ended",))

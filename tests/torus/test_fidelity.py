@@ -34,13 +34,11 @@ COMPUTING = dataclasses.replace(HELD_BACK, softirq=0.03)
 
 
 #: No load that the error estimate would count.
-UNLOADED = fidelity.MachineLoad(
-    network="kernel", bound=error_bound.bound([], None, steal_share=0.0, throttled_share=0.0), lateness=None
-)
+UNLOADED = error_bound.bound([], None, steal_share=0.0, throttled_share=0.0)
 
 
 def judged(intervals: Sequence[WatchInterval], reading: CounterReading) -> fidelity.GuardReport:
-    return fidelity.judge(intervals, reading, UNLOADED)
+    return fidelity.judge(intervals, reading, UNLOADED, network="kernel")
 
 
 def counted(**changes: object) -> CounterReading:

@@ -105,13 +105,6 @@ def _run(topology: Topology, path: Path, messages: Sequence[Message]) -> Simulat
     )
 
 
-def arrivals_s(
-    topology: Topology, messages: Sequence[Message], *, faults: Faults = HEALTHY, shape: Shape = SHAPE
-) -> list[float]:
-    """Return when the last byte of each message arrives, in seconds of the virtual torus; all are sent at 0."""
-    return simulated(topology, messages, faults=faults, shape=shape).arrivals_s
-
-
 def exchanges_s(
     topology: Topology, placements: Sequence[Ints], sent: Traffic, nics: RankNics | None = None
 ) -> list[float]:

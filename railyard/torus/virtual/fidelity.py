@@ -135,7 +135,7 @@ class GuardReport:
     waited_s: float = 0.0
     error_bound_percent: float
     error_bound: Mapping[str, float]
-    lateness: Mapping[str, Any] | None
+    lateness: Mapping[str, Any] | None = None
 
     @property
     def warning(self) -> str:
@@ -151,23 +151,20 @@ class GuardReport:
         return f"{times}, because this machine was busy (docs/torus.md#the-guard)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachineLoad:
-    """What was observed of the machine besides its links.
+def judge(
+    intervals: Sequence[WatchInterval],
+    counted: CounterReading,
+    bound: ErrorBound,
+    *,
+    network: str,
+    carrier: str = "",
+    busiest: tuple[str, float] | None = None,
+) -> GuardReport:
+    """Return the verdict on a launch from its intervals, its links' counters and its error estimate.
 
     `carrier` is a failure of the router, or empty. `busiest` is the busiest link while ranks took timed samples, with
     its share of its rate; None if the program does not show when it takes them.
     """
-
-    network: str
-    bound: ErrorBound
-    lateness: Lateness | None
-    carrier: str = ""
-    busiest: tuple[str, float] | None = None
-
-
-def judge(intervals: Sequence[WatchInterval], counted: CounterReading, machine: MachineLoad) -> GuardReport:
-    """Return the verdict on a launch from its intervals, its links' counters and the load of the machine."""
     busy = measured(intervals)
     enough_s = ENOUGH_TIMED_S if any(i.timed for i in busy) else ENOUGH_TRAFFIC_S
     traffic_s = sum(i.seconds for i in busy)
@@ -177,7 +174,7 @@ def judge(intervals: Sequence[WatchInterval], counted: CounterReading, machine: 
     if drops:
         worst = max(counted.links, key=lambda link: link.drops)
         lost.append(f"{drops} packets dropped, most on {worst.name}; a lossless network drops none")
-    lost += [machine.carrier] if machine.carrier else []
+    lost += [carrier] if carrier else []
     load: list[str] = []
     doubts = [] if intervals else ["the launch was too short to be watched"]
     if limited_s > HOST_SHARE * traffic_s:
@@ -186,11 +183,11 @@ def judge(intervals: Sequence[WatchInterval], counted: CounterReading, machine: 
             doubts.append(f"{reason}, too little to tell; use more repeats")
         else:
             load.append(f"{reason}; use fewer nodes or a smaller --rate-scale")
-    if beyond := _beyond(machine):
+    if beyond := _beyond(network, bound):
         (doubts if traffic_s < enough_s else load).append(beyond)
     reasons = [*lost, *load]
     verdict = GuardVerdict.VOID if reasons else GuardVerdict.CANNOT_TELL if doubts else GuardVerdict.OK
-    busiest_link, busiest_share = machine.busiest or _busiest_link(counted, traffic_s)
+    busiest_link, busiest_share = busiest or _busiest_link(counted, traffic_s)
     return GuardReport(
         verdict=verdict,
         reasons=tuple(reasons or doubts),
@@ -206,19 +203,18 @@ def judge(intervals: Sequence[WatchInterval], counted: CounterReading, machine: 
         drops=drops,
         conserved=counted.conserved,
         by_load=bool(load) and not lost,
-        error_bound_percent=machine.bound.percent,
-        error_bound=asdict(machine.bound),
-        lateness=asdict(machine.lateness) if machine.lateness else None,
+        error_bound_percent=bound.percent,
+        error_bound=asdict(bound),
     )
 
 
-def _beyond(machine: MachineLoad) -> str:
+def _beyond(network: str, bound: ErrorBound) -> str:
     """Return why a launch is void because of its error estimate; an empty text if it is not.
 
     On the network `kernel` only what others took of the processors decides. The other terms are recorded.
     """
-    bound, most = machine.bound, error_bound.VOID_PERCENT
-    if machine.network == "router":
+    most = error_bound.VOID_PERCENT
+    if network == "router":
         words = f"times up to {bound.percent:.0f} % too long, as {bound.worst}"
         return f"{words}; use fewer nodes or a smaller --rate-scale" if bound.percent > most else ""
     quota = "a processor quota (cgroup cpu.max)"
@@ -319,14 +315,22 @@ class Watch:
         after = counters.reading(name, topology, snapshots[1], snapshots[2], parts=parts)
         self.counted = counters.difference(after, before)
         self.wire = error_bound.wire(outputs)
-        loads = [self._machine(output) for output in outputs]
-        worst = max(loads, key=lambda load: load.bound.percent)
-        carrier = next((load.carrier for load in loads if load.carrier), "")
-        judged = judge(intervals(lines), self.counted, replace(worst, carrier=carrier, busiest=loads[0].busiest))
-        self.guard = replace(judged, attempts=self.attempt, waited_s=round(self.waited_s, 3))
+        bound, lateness = max(map(self._bound, outputs), key=lambda machine: machine[0].percent)
+        has_ended = self.torus.shape.network == "router" and not lifecycle.carries(self.torus)
+        refused = next(filter(None, map(error_bound.not_handed_over, outputs)), "")
+        judged = judge(
+            intervals(lines),
+            self.counted,
+            bound,
+            network=self.torus.shape.network,
+            carrier="the router ended" if has_ended else refused,
+            busiest=_busiest_while_timed(lines, topology),
+        )
+        late = asdict(lateness) if lateness else None
+        self.guard = replace(judged, attempts=self.attempt, waited_s=round(self.waited_s, 3), lateness=late)
 
-    def _machine(self, lines: list[str]) -> MachineLoad:
-        """Return the load of the machine from the output of railyard-counters."""
+    def _bound(self, lines: list[str]) -> tuple[ErrorBound, Lateness | None]:
+        """Return the error estimate of a machine, and its router's lateness, from its output of railyard-counters."""
         watched = intervals(lines)
         busy = measured(watched)
         seconds = sum(i.seconds for i in watched)
@@ -340,10 +344,7 @@ class Watch:
             throttled_share=(_throttled_s() - self.throttled_s) / seconds if seconds else 0.0,
             busiest_link_share=share,
         )
-        network = self.torus.shape.network
-        has_ended = network == "router" and not lifecycle.carries(self.torus)
-        carrier = "the router ended" if has_ended else error_bound.not_handed_over(lines)
-        return MachineLoad(network=network, bound=bound, lateness=lateness, carrier=carrier, busiest=busiest)
+        return bound, lateness
 
     def evidence(self) -> dict[str, Any]:
         """Return the document that a check stores with the launch (docs/formats.md, "Launch evidence").

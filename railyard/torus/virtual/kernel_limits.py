@@ -34,16 +34,15 @@ STARVES = ((6, 12), (7, 1))
 GROUPS_WERE_ON = ".autogroup"
 
 
-def _version(release: str) -> tuple[int, int] | None:
-    """Return the first two numbers of a release such as `6.12.3-amd64`; None for a text of another form."""
-    match = re.match(r"(\d+)\.(\d+)", release)
-    return (int(match[1]), int(match[2])) if match else None
+def _version(release: str) -> tuple[int, int]:
+    """Return the first two numbers of a release such as `6.12.3-amd64`."""
+    major, minor = re.findall(r"\d+", release)[:2]
+    return int(major), int(minor)
 
 
 def may_starve(release: str) -> bool:
     """Return whether a kernel of this release may let one group of its scheduler starve the others."""
-    version = _version(release)
-    return version is not None and STARVES[0] <= version < STARVES[1]
+    return STARVES[0] <= _version(release) < STARVES[1]
 
 
 def turn_off_groups(folder: Path) -> None:
@@ -100,7 +99,7 @@ def needed_neighbours(torus_plan: TorusPlan, *, with_slurm: bool, release: str) 
     Hydra's daemons connect to the head alone, whose entries are permanent; those count on old kernels.
     """
     learned = 2 * len(torus_plan.topology.nodes) if with_slurm else 0
-    if (_version(release) or PERMANENT_ARE_FREE) >= PERMANENT_ARE_FREE:
+    if _version(release) >= PERMANENT_ARE_FREE:
         return learned
     lines = [
         line for host in torus_plan.namespaces for line in (*host.ip, *(x for p in host.ports.values() for x in p))

@@ -47,19 +47,10 @@ def reenter() -> NoReturn:
     pid = _holder() or _start()
     fcntl.flock(using, fcntl.LOCK_SH)
     fcntl.flock(starting, fcntl.LOCK_UN)
-    inside = ["sh", "-c", 'cd "$0" && exec "$@"', str(Path.cwd()), sys.executable, "-m", "railyard.cli"]
-    command = [
-        "nsenter",
-        "--target",
-        str(pid),
-        "--user",
-        "--net",
-        "--mount",
-        "--preserve-credentials",
-        "--",
-        *inside,
-        *sys.argv[1:],
-    ]
+    namespaces = ("--user", "--net", "--mount", "--preserve-credentials", "--")
+    shell = ("sh", "-c", 'cd "$0" && exec "$@"', str(Path.cwd()))
+    railyard = (sys.executable, "-m", "railyard.cli", *sys.argv[1:])
+    command = ["nsenter", "--target", str(pid), *namespaces, *shell, *railyard]
     os.execvpe("nsenter", command, {**os.environ, INSIDE: str(pid), LOCKS: f"{starting} {using}"})
 
 
@@ -127,13 +118,9 @@ def _holder() -> int | None:
 def _start() -> int:
     """Start a holder and return its process number. RunError if user namespaces are not allowed."""
     unshare = ["unshare", "--user", "--map-root-user", "--net", "--mount", "bash", "-c", SETUP]
+    pipe = subprocess.PIPE
     holder = subprocess.Popen(
-        unshare,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
+        unshare, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, start_new_session=True
     )
     assert holder.stdout is not None and holder.stderr is not None
     if holder.stdout.readline() != "ready\n":

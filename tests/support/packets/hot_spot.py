@@ -24,7 +24,7 @@ from railyard.placements.orders.allocation import allocate
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.faults import Faults
-from railyard.torus.native.messages import Message, arrivals_s, of_ranks
+from railyard.torus.native.messages import Message, of_ranks, simulated
 
 TORUS = "gemini-4x4x4-two-nodes"
 JOBS = 8
@@ -101,7 +101,8 @@ def _message(nodes: Ints, source: int, target: int, size_bytes: int) -> Message:
 def exchanges_s(topology: Topology, jobs: Sequence[Ints], loaded: Sequence[Message], faults: Faults) -> list[float]:
     """Return the seconds of the exchange of each job but the first, beside what the first one sends."""
     halos = [halo(nodes, FACE_BYTES) for nodes in jobs[1:]]
-    arrived = arrivals_s(topology, [*loaded, *(one for job in halos for one in job)], faults=faults)
+    messages = [*loaded, *(one for job in halos for one in job)]
+    arrived = simulated(topology, messages, faults=faults).arrivals_s
     ends = np.cumsum([len(loaded), *map(len, halos)])
     return [max(arrived[begin:end]) for begin, end in itertools.pairwise(ends)]
 

@@ -18,7 +18,7 @@ from railyard.placements.orders.placement import place
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.faults import Faults
-from railyard.torus.native.messages import arrivals_s, of_ranks
+from railyard.torus.native.messages import of_ranks, simulated
 from railyard.torus.plan.plan import Shape
 
 #: The check's torus, of which the larger ones are multiples, and its face: 8 x 8 cells of 56 doubles.
@@ -69,7 +69,7 @@ def exchange_s(topology: Topology, grid: tuple[int, int, int], order: str, perce
     placed = place("cart-create", allocate(topology, order, seed=1), grid).indices
     messages = of_ranks(placed, stencil(grid, (float(FACE_BYTES),)))
     faults = Faults().throttle(topology.nodes, percent)
-    return max(arrivals_s(topology, messages, faults=faults, shape=SHAPE))
+    return max(simulated(topology, messages, faults=faults, shape=SHAPE).arrivals_s)
 
 
 def runs(

@@ -14,7 +14,7 @@ from railyard.placements.topology import catalog
 from railyard.placements.topology.faults import Faults
 from railyard.torus.cli import links as simulate
 from railyard.torus.cli.torus import torus
-from railyard.torus.native.messages import Message, arrivals_s
+from railyard.torus.native.messages import Message, simulated
 from railyard.torus.plan.plan import ETHERNET_BYTES
 
 HEADERS = 54
@@ -26,7 +26,7 @@ def test_one_message_takes_its_bytes_on_the_wire_over_the_rate_of_its_slowest_li
     message = Message(source=0, target=other, size_bytes=injection.FACE_BYTES)
     for percent in (100, 50, 10):
         faults = Faults().throttle(topology.nodes, percent)
-        (due_s,) = arrivals_s(topology, [message], faults=faults, shape=injection.SHAPE)
+        (due_s,) = simulated(topology, [message], faults=faults, shape=injection.SHAPE).arrivals_s
         payload = injection.SHAPE.mtu_bytes + ETHERNET_BYTES - HEADERS
         wire_bytes = injection.FACE_BYTES + HEADERS * -(-injection.FACE_BYTES // payload)
         rate_byte_s = 1e9 * injection.SHAPE.rate_scale * min(9.36, 10.64 * percent / 100)
