@@ -18,7 +18,8 @@ Leaves out what makes times shorter (the kernel's token buckets) and delays that
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 #: A launch is void above this error, that is if what made it late took a larger share of its time.
@@ -87,24 +88,6 @@ class ErrorBound:
         return max(terms, key=lambda term: terms[term])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Histogram:
-    """A histogram: the number of values and their sum, and counts by the smallest value of each bucket."""
-
-    count: int
-    sum: int
-    buckets: Mapping[int, int]
-
-    def quantile(self, share: float) -> int:
-        """Return the lower edge of the bucket that contains the quantile of a share from 0 to 1; 0 without values."""
-        below = 0
-        for start in sorted(self.buckets):
-            below += self.buckets[start]
-            if below >= share * self.count:
-                return start
-        return 0
-
-
 def bound(
     activities: Sequence[RankActivity],
     lateness: Lateness | None,
@@ -140,19 +123,20 @@ def lateness(lines: Sequence[str]) -> Lateness | None:
 
     `lines` are the output of railyard-counters.
     """
-    times, shares = (_difference(lines, name) for name in ("late_ns", "late_ppm"))
+    gained = [_gained(lines, name) for name in ("late_ns", "late_ppm")]
     flights = [int(line.split()[8]) for line in lines if line.startswith("r ")]
-    if times is None or shares is None or not flights:
+    if None in gained or not flights:
         return None
+    (late_ns, times), (_, shares) = filter(None, gained)
     flight_ns = flights[-1] - flights[0]
     return Lateness(
-        chunks=times.count,
-        median_us=times.quantile(0.5) / 1e3,
-        p99_us=times.quantile(0.99) / 1e3,
-        max_us=max(times.buckets, default=0) / 1e3,
-        median_percent=shares.quantile(0.5) / 1e4,
-        p99_percent=shares.quantile(0.99) / 1e4,
-        mean_percent=100 * times.sum / flight_ns if flight_ns else 0.0,
+        chunks=times.total(),
+        median_us=_quantile(times, 0.5) / 1e3,
+        p99_us=_quantile(times, 0.99) / 1e3,
+        max_us=max(times, default=0) / 1e3,
+        median_percent=_quantile(shares, 0.5) / 1e4,
+        p99_percent=_quantile(shares, 0.99) / 1e4,
+        mean_percent=100 * late_ns / flight_ns if flight_ns else 0.0,
     )
 
 
@@ -181,16 +165,26 @@ def not_handed_over(lines: Sequence[str]) -> str:
     return "; ".join(f"{count} chunks {what}" for what, count in counts.items() if count)
 
 
-def _difference(lines: Iterable[str], name: str) -> Histogram | None:
-    """Return the values of a histogram between its first and its last line; None if there is no line."""
+def _gained(lines: Iterable[str], name: str) -> tuple[int, Counter[int]] | None:
+    """Return what a histogram gained between its first and its last line; None if there is no line.
+
+    That is the sum of the values, and their number by the smallest value of each bucket.
+    """
     read = []
     for line in (line for line in lines if line.startswith(f"h {name} ")):
-        _, _, count, total, _, *pairs = line.split()
-        buckets = {int(start): int(n) for start, n in (pair.split(":") for pair in pairs)}
-        read.append(Histogram(count=int(count), sum=int(total), buckets=buckets))
+        _, _, _, total, _, *pairs = line.split()
+        buckets = {int(start): int(count) for start, count in (pair.split(":") for pair in pairs)}
+        read.append((int(total), Counter(buckets)))
     if not read:
         return None
-    first, last = read[0], read[-1]
-    added = {start: n - first.buckets.get(start, 0) for start, n in last.buckets.items()}
-    buckets = {start: n for start, n in added.items() if n > 0}
-    return Histogram(count=last.count - first.count, sum=last.sum - first.sum, buckets=buckets)
+    return read[-1][0] - read[0][0], read[-1][1] - read[0][1]
+
+
+def _quantile(buckets: Counter[int], share: float) -> int:
+    """Return the lower edge of the bucket that contains the quantile of a share from 0 to 1; 0 without values."""
+    below = 0
+    for start in sorted(buckets):
+        below += buckets[start]
+        if below >= share * buckets.total():
+            return start
+    return 0
