@@ -23,6 +23,7 @@ from reframe.core.backends import getlauncher
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 from reframe.core.logging import getlogger
 
+from railyard.base import sysfs
 from railyard.base.checkout import BUILD, CHECKOUT
 from railyard.base.errors import InputError
 from railyard.placed.mixin import plainly
@@ -114,8 +115,7 @@ def whole_paths(environ: Mapping[str, str]) -> dict[str, str]:
 
 def labels(folder: Path) -> dict[str, str]:
     """Return the labels of a native build, named as an image's; empty for programs of another origin."""
-    file = folder.parent / "labels"
-    lines = file.read_text().splitlines() if file.is_file() else []
+    lines = sysfs.text(folder.parent / "labels").splitlines()
     return {name: words for name, _, words in (line.partition(" ") for line in lines)}
 
 

@@ -30,6 +30,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from railyard.base import sysfs
 from railyard.base.errors import RunError
 from railyard.placements.topology.base import Topology
 from railyard.torus.engines.base import Containers
@@ -217,7 +218,7 @@ def _wait(torus: str, run: Path, nodes: int, progress: Callable[[int], None]) ->
     if state_of:
         node, state = next((node, state) for node, state in state_of.items() if not is_usable(state))
         problem, log = f"{node} is {state}", _own(folder(run), node) / "slurmd.log"
-    lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
+    lines = sysfs.text(log).splitlines()
     reason = ([line for line in lines if "error:" in line] or lines or [f"no {log.name}"])[-1]
     raise RunError(f"Slurm on {torus}: {problem} ({reason}) after {LONGEST_START_S:.0f} s")
 

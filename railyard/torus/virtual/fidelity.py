@@ -16,7 +16,6 @@ Leaves out latency: a small message loads no link, and its time is the machine's
 
 from __future__ import annotations
 
-import contextlib
 import signal
 import sys
 import threading
@@ -29,6 +28,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from railyard.base import sysfs
 from railyard.base.errors import RunError
 from railyard.placements.topology.base import Topology
 from railyard.torus.plan import pace
@@ -380,17 +380,11 @@ def measured(intervals: Sequence[WatchInterval]) -> list[WatchInterval]:
 
 def _throttled_s() -> float:
     """Return the total time that the control groups of this process have been held at their processor quota."""
-    total = 0
-    try:
-        own_line = next(line for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::"))
-    except (OSError, StopIteration):
-        return 0.0
-    group = CGROUPS / own_line[3:].lstrip("/")
-    for folder in (group, *group.parents):
-        with contextlib.suppress(OSError):
-            text = (folder / "cpu.stat").read_text()
-            total += sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("throttled_usec"))
-    return total / 1e6
+    lines = sysfs.text(Path("/proc/self/cgroup")).splitlines()
+    own = next((CGROUPS / line[3:].lstrip("/") for line in lines if line.startswith("0::")), None)
+    groups = [own, *own.parents] if own else []
+    counted = "\n".join(sysfs.text(group / "cpu.stat") for group in groups).splitlines()
+    return sum(int(line.split()[1]) for line in counted if line.startswith("throttled_usec")) / 1e6
 
 
 def intervals(lines: Iterable[str]) -> list[WatchInterval]:

@@ -17,6 +17,7 @@ import re
 import subprocess
 from pathlib import Path
 
+from railyard.base import sysfs
 from railyard.placements.topology.base import Topology
 from railyard.torus.plan.plan import TorusPlan
 
@@ -49,7 +50,7 @@ def turn_off_groups(folder: Path) -> None:
     """Turn autogroups off and mark in a folder that they were on; do nothing if this is not needed or not allowed."""
     mark = folder / GROUPS_WERE_ON
     try:
-        if may_starve(platform.release()) and AUTOGROUP.read_text(encoding="ascii").strip() == "1":
+        if may_starve(platform.release()) and sysfs.text(AUTOGROUP) == "1":
             mark.touch()  # first, so that `restore_groups` finds it after a kill at any moment
             AUTOGROUP.write_text("0\n", encoding="ascii")
     except OSError:
@@ -79,12 +80,9 @@ def neighbour_advice(torus_plan: TorusPlan, *, with_slurm: bool) -> str:
 
     The text is also empty if the size cannot be read, as in a user namespace.
     """
-    try:
-        size = int(SIZE.read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        return ""
+    size = sysfs.text(SIZE)
     entries = needed_neighbours(torus_plan, with_slurm=with_slurm, release=platform.release())
-    if entries <= size:
+    if not size or entries <= int(size):
         return ""
     return (
         f"the torus needs {entries} neighbours and this kernel's table holds {size}; commands on it may hang; "

@@ -36,6 +36,7 @@ import yaml
 
 from railyard.base import parent
 from railyard.base.errors import InputError, RunError
+from railyard.base.json_files import json_object
 from railyard.placements.launchers import files
 from railyard.placements.topology import catalog
 from railyard.placements.topology import faults as fault_model
@@ -383,9 +384,8 @@ def _end(name: str) -> bool:
     namespaces = netns.namespaces(name)
     netns.refuse_inside(netns.identities(namespaces))
     torus, path = read(name), RUN / name / "torus.json"
-    with contextlib.suppress(OSError, ValueError, TypeError):  # whatever else the file contains
-        document = {**json.loads(path.read_text(encoding="utf-8")), "complete": False}
-        replace_file(path, json.dumps(document, indent=1))
+    if document := json_object(path):
+        replace_file(path, json.dumps({**document, "complete": False}, indent=1))
     netns.kill(namespaces)
     return torus is not None and torus.complete
 

@@ -26,9 +26,10 @@ from railyard.torus.virtual import locks
 INSIDE = locks.INSIDE_HOLDER
 #: The variable that passes the descriptors of the two locks to the command inside.
 LOCKS = "RAILYARD_HOLDER_LOCKS"
-HOLDER = "railyard-holder"
+#: The command line of the holder, whose first word is no program's name.
+HOLDER = "railyard-holder inf"
 SETUP = (
-    "mount -t tmpfs tmpfs /run && mkdir -p /run/netns /run/railyard && echo ready && exec -a " + HOLDER + " sleep inf"
+    "mount -t tmpfs tmpfs /run && mkdir -p /run/netns /run/railyard && echo ready && exec -a railyard-holder sleep inf"
 )
 
 
@@ -82,7 +83,7 @@ def _release(holder: int, starting: int, using: int, in_use: Callable[[], bool])
         return
     with contextlib.suppress(OSError):
         os.kill(holder, signal.SIGKILL)
-        while _command_of(holder) == HOLDER:
+        while locks.command_of(holder) == HOLDER:
             time.sleep(0.005)
 
 
@@ -110,7 +111,7 @@ def _holder() -> int | None:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
-                if entry.stat().st_uid == os.geteuid() and _command_of(int(entry.name)) == HOLDER:
+                if entry.stat().st_uid == os.geteuid() and locks.command_of(int(entry.name)) == HOLDER:
                     return int(entry.name)
     return None
 
@@ -126,11 +127,6 @@ def _start() -> int:
     if holder.stdout.readline() != "ready\n":
         reason = holder.stderr.read().strip().replace("\n", "; ")
         raise RunError(f"no permission for namespaces ({reason}); run as root, or allow user namespaces")
-    while _command_of(holder.pid) != HOLDER:
+    while locks.command_of(holder.pid) != HOLDER:
         time.sleep(0.01)
     return holder.pid
-
-
-def _command_of(pid: int) -> str:
-    """Return the first word of a process's command."""
-    return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode(errors="replace")
