@@ -25,7 +25,7 @@ from reframe.core.meta import make_test
 
 from checks import building
 from checks.base import PlacedCheck, Scale, chosen
-from checks.building import Build, applications_build
+from checks.building import applications_build
 from checks.multirail import POSTER
 from railyard.applications import mpip, torus_counters
 from railyard.applications.launch import PROFILER, need_parser
@@ -171,7 +171,7 @@ class ApplicationCheck(PlacedCheck):
 
     def _image_file(self) -> str:
         """Return the image that was named, or the one that is built, if launches run from it."""
-        wanted = self.build == Build.IMAGE or Software.IMAGE in self.software
+        wanted = self.build == Software.IMAGE or Software.IMAGE in self.software
         return self.image or (str(building.image_file(self._mpi())) if wanted else "")
 
     def _mpi(self) -> str:
@@ -395,7 +395,7 @@ def lacking(name: str, mpi: str, *, is_built: bool) -> str:
     if not is_built:
         return f"no {name} on the PATH, and railyard does not build it: -S programs=FOLDER names a folder that has it"
     where, which = os.path.relpath(building.view(mpi), CHECKOUT), "" if mpi in {"", "openmpi"} else f"MPI={mpi} "
-    how = f"`make spack`, then `{which}{building.COMMANDS[Build.NATIVE]}` or reframe with -S build={Build.NATIVE}"
+    how = f"`make spack`, then `{which}{building.COMMANDS[Software.NATIVE]}` or reframe with -S build=native"
     return f"no {name} in {where} or on the PATH: {how}; -S programs=FOLDER names a folder"
 
 

@@ -12,7 +12,6 @@ import os
 import shlex
 import shutil
 from collections.abc import Collection, Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -39,39 +38,31 @@ BUILT_AS = {"cray-mpich": "mpich"}
 OWN_SPACKS = ("build/carried/spack", "build/tools/spack")
 #: Variables of the builds that name a file or a folder.
 PATHS = ("BASE", "BUILD_BASE", "LOCK", "MIRROR", "RAILYARD_ENVIRONMENTS", "SCOPE")
-
-
-class Build(StrEnum):
-    """The values of `-S build=...`: which build runs first."""
-
-    IMAGE = "image"
-    NATIVE = "native"
-    NONE = "none"
-
-
-#: The command that builds each kind, from the checkout.
-COMMANDS: Mapping[Build, str] = {
-    Build.IMAGE: "containers/build-image applications",
-    Build.NATIVE: "containers/build-native",
+#: The command that builds programs of each kind, from the checkout.
+COMMANDS: Mapping[Software, str] = {
+    Software.IMAGE: "containers/build-image applications",
+    Software.NATIVE: "containers/build-native",
 }
+#: The value of `-S build=...` with which nothing is built; the others are the kinds.
+NOTHING = "none"
 
 
 def kinds_to_build(
-    build: str, spack: Path | None, *, image: str = "", software: Sequence[str] = (), there: Collection[Build] = ()
-) -> list[Build]:
+    build: str, spack: Path | None, *, image: str = "", software: Sequence[str] = (), there: Collection[Software] = ()
+) -> list[Software]:
     """Return what a session builds, by its `-S` variables; InputError for an unknown value of `build`.
 
     `image` is the image that was named, and `software` whose programs are to run. `there` has NATIVE if native programs
     were named or built, and IMAGE if the image of the session's MPI was built. A build that `build` names always runs,
     and fails without a Spack. Otherwise it runs if the programs are missing and there is a Spack.
     """
-    if build and build not in set(Build):
-        raise InputError("build", "", build, ", ".join(Build))
-    if build == Build.NONE:
+    if build not in {"", NOTHING, *COMMANDS}:
+        raise InputError("build", "", build, ", ".join([*COMMANDS, NOTHING]))
+    if build == NOTHING:
         return []
-    usual = Software.IMAGE if image or build == Build.IMAGE else Software.NATIVE
-    kinds = [Build.NATIVE] if image else [Build.NATIVE, Build.IMAGE]
-    missing = [kind for kind in kinds if spack and kind.value in (software or [usual]) and kind not in there]
+    usual = Software.IMAGE if image or build == Software.IMAGE else Software.NATIVE
+    kinds = [Software.NATIVE] if image else [Software.NATIVE, Software.IMAGE]
+    missing = [kind for kind in kinds if spack and kind in (software or [usual]) and kind not in there]
     return [kind for kind in kinds if kind == build or kind in missing]
 
 
@@ -164,8 +155,8 @@ class applications_build(BuildHere):
         """Choose the build's command, or a command that does nothing."""
         self.mpi = mpi_of(self.current_environ.features)
         self.spack = spack(self.current_partition.extras.get("spack", ""), os.environ)
-        there = [Build.NATIVE] if self.programs or view(self.mpi).is_dir() else []
-        there += [Build.IMAGE] if image_file(self.mpi).is_file() else []
+        there = [Software.NATIVE] if self.programs or view(self.mpi).is_dir() else []
+        there += [Software.IMAGE] if image_file(self.mpi).is_file() else []
         wishes = {"image": self.image, "software": self.software, "there": there}
         self.wanted = kinds_to_build(self.build, self.spack, **wishes) if self.mpi else []
         words = {kind: [*COMMANDS[kind].split(), *([str(self.spack)] if self.spack else [])] for kind in self.wanted}
@@ -183,8 +174,8 @@ class applications_build(BuildHere):
             for kind in self.wanted:
                 getlogger().info(f"[ BUILD    ] {kind} for {self.mpi} by {where}; progress: {self.log(kind)}")
 
-    def log(self, kind: Build) -> Path:
+    def log(self, kind: Software) -> Path:
         """Return the path of a build's log."""
-        if kind is Build.NATIVE:
+        if kind is Software.NATIVE:
             return ENVIRONMENTS.absolute() / f"{self.mpi}.log"
         return BUILD / f"{image_file(self.mpi).name}.log"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from checks import building
-from checks.building import Build, kinds_to_build
+from checks.building import kinds_to_build
 from railyard.base.errors import InputError
 from railyard.records.record import Software
 
@@ -20,26 +20,26 @@ NATIVE, IMAGE = Software.NATIVE, Software.IMAGE
     ("build", "spack", "wishes", "built"),
     [
         # Nothing is named: what is missing is built, but not without a Spack.
-        ("", SPACK, {}, {Build.NATIVE}),
+        ("", SPACK, {}, {NATIVE}),
         ("", None, {}, set()),
-        ("", SPACK, {"there": [Build.NATIVE]}, set()),
-        ("", SPACK, {"software": [IMAGE]}, {Build.IMAGE}),
-        ("", SPACK, {"software": [NATIVE, IMAGE], "there": [Build.NATIVE]}, {Build.IMAGE}),
-        ("", SPACK, {"software": [NATIVE, IMAGE], "there": [Build.NATIVE, Build.IMAGE]}, set()),
+        ("", SPACK, {"there": [NATIVE]}, set()),
+        ("", SPACK, {"software": [IMAGE]}, {IMAGE}),
+        ("", SPACK, {"software": [NATIVE, IMAGE], "there": [NATIVE]}, {IMAGE}),
+        ("", SPACK, {"software": [NATIVE, IMAGE], "there": [NATIVE, IMAGE]}, set()),
         # A kind is named: it is built again where its sources changed, and fails without a Spack.
-        ("native", None, {"there": [Build.NATIVE]}, {Build.NATIVE}),
-        ("image", None, {"there": [Build.IMAGE]}, {Build.IMAGE}),
-        ("image", SPACK, {"software": [NATIVE, IMAGE]}, {Build.IMAGE, Build.NATIVE}),
+        ("native", None, {"there": [NATIVE]}, {NATIVE}),
+        ("image", None, {"there": [IMAGE]}, {IMAGE}),
+        ("image", SPACK, {"software": [NATIVE, IMAGE]}, {IMAGE, NATIVE}),
         # An image is named: it is not built; programs only where they are to run beside it.
         ("", SPACK, {"image": "a.sif"}, set()),
-        ("", SPACK, {"image": "a.sif", "software": [NATIVE, IMAGE]}, {Build.NATIVE}),
+        ("", SPACK, {"image": "a.sif", "software": [NATIVE, IMAGE]}, {NATIVE}),
         ("image", SPACK, {"image": "a.sif"}, set()),
         # Nothing is to be built, whatever is missing.
         ("none", SPACK, {}, set()),
         ("none", SPACK, {"software": [NATIVE, IMAGE]}, set()),
     ],
 )
-def test_what_a_session_builds(build: str, spack: Path | None, wishes: dict[str, Any], built: set[Build]) -> None:
+def test_what_a_session_builds(build: str, spack: Path | None, wishes: dict[str, Any], built: set[Software]) -> None:
     assert set(kinds_to_build(build, spack, **wishes)) == built
 
 
