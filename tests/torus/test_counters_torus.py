@@ -90,7 +90,7 @@ def test_the_watcher_sees_when_a_benchmark_takes_its_timed_samples(railyard: Run
         said, _ = watcher.communicate()
     assert done.returncode == 0, done.stderr
     watched = fidelity.intervals(said.splitlines())
-    looks = [each.activity for each in watched if each.activity is not None and each.activity.ranks]
-    assert max(look.timed for look in looks) == 8
-    assert min(look.timed for look in looks) == 0, "the start of the ranks and their warm-up are no samples"
+    timed = [interval.timed for interval in watched if interval.rank_s]
+    assert max(timed) == 8
+    assert min(timed) == 0, "the start of the ranks and their warm-up are no samples"
     assert "\nb " in said

@@ -9,10 +9,8 @@ from support.topology.topologies import gemini
 
 from railyard.torus.virtual import counters, error_bound, fidelity
 from railyard.torus.virtual.counters import CounterReading
-from railyard.torus.virtual.error_bound import ErrorBound, RankActivity
 from railyard.torus.virtual.fidelity import GuardVerdict, WatchInterval
 
-LOOK = RankActivity(seconds=0.5, ranks=64, timed=0, wait_s=0.64)
 TRAFFIC = WatchInterval(seconds=0.1, idle=0.5, softirq=0.01, steal=0, link_share=0.9, packets=2000, bytes=4_000_000)
 ROUTER_LINES = [
     "r 77 0 0 0 0 0 0 1000000",
@@ -32,22 +30,15 @@ def counted() -> CounterReading:
     return CounterReading(torus="t", topology="", taken="", since=None, links=links, lost=())
 
 
-def waited(wait_s: float) -> ErrorBound:
-    return error_bound.bound([dataclasses.replace(LOOK, wait_s=wait_s)], None, steal_share=0.0, throttled_share=0.0)
-
-
-def test_waiting_is_the_mean_share_of_the_ranks_time_and_terms_add_up_and_the_largest_is_named() -> None:
-    bound = error_bound.bound([LOOK] * 4, None, steal_share=0.0, throttled_share=0.0)
-    assert bound.percent == bound.waiting_percent == pytest.approx(2.0)
-    bound = error_bound.bound([LOOK], None, steal_share=0.03, throttled_share=0.01)
-    assert bound.percent == pytest.approx(bound.waiting_percent + 3 + 1)
+def test_terms_add_up_and_the_largest_is_named() -> None:
+    bound = error_bound.bound(waiting_share=0.02, steal_share=0.03, throttled_share=0.01)
+    assert bound.percent == pytest.approx(bound.waiting_percent + 3 + 1) == pytest.approx(6)
     assert bound.worst == "the machine's own host took processor time"
 
 
 def test_no_more_than_the_busiest_link_was_idle_can_be_the_machines() -> None:
     """That link needs its bytes over its rate on any machine."""
-    late = dataclasses.replace(LOOK, wait_s=6.4)
-    bound = error_bound.bound([late], None, steal_share=0.0, throttled_share=0.0, busiest_link_share=0.97)
+    bound = error_bound.bound(waiting_share=0.2, busiest_link_share=0.97)
     assert bound.percent == bound.idle_percent == pytest.approx(3.0)
     assert bound.waiting_percent == pytest.approx(20.0)
 
@@ -77,8 +68,7 @@ def test_only_looks_during_traffic_count_and_of_a_launch_that_shows_its_timed_sa
 ) -> None:
     """The start of the ranks, the check of the data and the results load the processors, and are no measurement."""
     (interval,) = fidelity.measured(fidelity.intervals(lines))
-    assert interval.activity is not None
-    assert interval.activity.wait_s == 5e-9
+    assert (interval.rank_s, interval.wait_s) == (pytest.approx(6.4), 5e-9)
 
 
 def test_the_busiest_link_of_the_timed_samples_is_what_limits_the_bound() -> None:
@@ -90,36 +80,36 @@ def test_the_busiest_link_of_the_timed_samples_is_what_limits_the_bound() -> Non
 
 
 @pytest.mark.parametrize(
-    ("wait_s", "network", "intervals", "verdict"),
+    ("waiting_share", "network", "intervals", "verdict"),
     [
-        (0.64, "router", 20, GuardVerdict.OK),
-        (6.4, "router", 20, GuardVerdict.VOID),
-        (6.4, "router", 5, GuardVerdict.CANNOT_TELL),
-        (6.4, "kernel", 20, GuardVerdict.OK),
+        (0.02, "router", 20, GuardVerdict.OK),
+        (0.2, "router", 20, GuardVerdict.VOID),
+        (0.2, "router", 5, GuardVerdict.CANNOT_TELL),
+        (0.2, "kernel", 20, GuardVerdict.OK),
     ],
 )
 def test_a_launch_beyond_its_bound_is_void_on_the_router(
-    wait_s: float, network: str, intervals: int, verdict: GuardVerdict
+    waiting_share: float, network: str, intervals: int, verdict: GuardVerdict
 ) -> None:
-    judged = fidelity.judge([TRAFFIC] * intervals, counted(), waited(wait_s), network=network)
+    bound = error_bound.bound(waiting_share=waiting_share)
+    judged = fidelity.judge([TRAFFIC] * intervals, counted(), bound, network=network)
     assert judged.verdict == verdict
-    assert judged.error_bound_percent == pytest.approx(100 * wait_s / 32)
-    assert bool(judged.warning) == (wait_s > 1)
+    assert judged.error_bound_percent == pytest.approx(100 * waiting_share)
+    assert bool(judged.warning) == (waiting_share > 0.1)
 
 
 @pytest.mark.parametrize(
     ("taken", "reason"),
     [
-        ({"steal_share": 0.2, "throttled_share": 0.0}, "host took 20 %"),
-        ({"steal_share": 0.0, "throttled_share": 0.3}, "cpu.max) took 30 %"),
+        ({"steal_share": 0.2}, "host took 20 %"),
+        ({"throttled_share": 0.3}, "cpu.max) took 30 %"),
         ({"steal_share": 0.02, "throttled_share": 0.02}, ""),
     ],
 )
 def test_what_others_take_of_the_processors_voids_a_launch_on_the_kernel_too(
     taken: dict[str, float], reason: str
 ) -> None:
-    bound = error_bound.bound([LOOK], None, **taken)
-    judged = fidelity.judge([TRAFFIC] * 20, counted(), bound, network="kernel")
+    judged = fidelity.judge([TRAFFIC] * 20, counted(), error_bound.bound(**taken), network="kernel")
     assert judged.verdict == (GuardVerdict.VOID if reason else GuardVerdict.OK)
     assert reason in "".join(judged.reasons)
 
@@ -127,5 +117,6 @@ def test_what_others_take_of_the_processors_voids_a_launch_on_the_kernel_too(
 def test_what_the_router_did_not_hand_over_voids_a_launch() -> None:
     lines = ["r 77 10 10 0 0 0 0 5", "r 77 30 20 3 0 7 0 9"]
     assert error_bound.not_handed_over(lines) == ("3 chunks lost on links that went down; 7 chunks refused by a node")
-    judged = fidelity.judge([TRAFFIC] * 20, counted(), waited(0.0), network="router", carrier="the router ended")
+    ended = {"network": "router", "carrier": "the router ended"}
+    judged = fidelity.judge([TRAFFIC] * 20, counted(), error_bound.bound(), **ended)
     assert (judged.verdict, judged.reasons) == (GuardVerdict.VOID, ("the router ended",))

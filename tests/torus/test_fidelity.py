@@ -34,7 +34,7 @@ COMPUTING = dataclasses.replace(HELD_BACK, softirq=0.03)
 
 
 #: No load that the error estimate would count.
-UNLOADED = error_bound.bound([], None, steal_share=0.0, throttled_share=0.0)
+UNLOADED = error_bound.bound()
 
 
 def judged(intervals: Sequence[WatchInterval], reading: CounterReading) -> fidelity.GuardReport:
@@ -110,8 +110,7 @@ def test_a_launch_is_void_by_load_where_nothing_else_is_wrong() -> None:
 @pytest.mark.parametrize(("timed", "verdict"), [(0, GuardVerdict.CANNOT_TELL), (8, GuardVerdict.VOID)])
 def test_less_time_is_enough_where_ranks_show_when_they_take_samples(timed: int, verdict: GuardVerdict) -> None:
     """Without that, one of the few intervals is the start of the ranks."""
-    look = error_bound.rank_activity(f"w 0.1 8 1000 1000 1000 {timed}")
-    assert judged([dataclasses.replace(HELD_BACK, activity=look)] * 5, counted()).verdict == verdict
+    assert judged([dataclasses.replace(HELD_BACK, timed=timed)] * 5, counted()).verdict == verdict
 
 
 HALO: list[str | Path] = [

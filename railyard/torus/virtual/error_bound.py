@@ -35,20 +35,6 @@ TRAFFIC_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankActivity:
-    """What all ranks did in an interval between two observations, as railyard-counters reports it.
-
-    `ranks` counts those seen at both observations, and `timed` those of them that took timed samples at both. `wait_s`
-    is the sum over the ranks of the time waiting for a processor.
-    """
-
-    seconds: float
-    ranks: int
-    timed: int
-    wait_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Lateness:
     """The delay with which the router delivered chunks of packets; percentages of a chunk's time in the network."""
 
@@ -89,33 +75,26 @@ class ErrorBound:
 
 
 def bound(
-    activities: Sequence[RankActivity],
-    lateness: Lateness | None,
+    lateness: Lateness | None = None,
     *,
-    steal_share: float,
-    throttled_share: float,
+    waiting_share: float = 0.0,
+    steal_share: float = 0.0,
+    throttled_share: float = 0.0,
     busiest_link_share: float = 0.0,
 ) -> ErrorBound:
     """Return the error estimate of a launch. Shares are of the time with traffic, from 0 to 1.
 
-    `busiest_link_share` is the time that the busiest link needs, at its rate, for what it sent.
+    `waiting_share` is that of the ranks' time in which they waited for a processor. `busiest_link_share` is the time
+    that the busiest link needs, at its rate, for what it sent.
     """
-    rank_s = sum(activity.ranks * activity.seconds for activity in activities)
-    waiting = sum(activity.wait_s for activity in activities) / rank_s if rank_s else 0.0
     terms = {
         "lateness_percent": lateness.mean_percent if lateness else 0.0,
-        "waiting_percent": 100 * waiting,
+        "waiting_percent": 100 * waiting_share,
         "steal_percent": 100 * steal_share,
         "throttled_percent": 100 * throttled_share,
     }
     idle = 100 * (1 - min(busiest_link_share, 1.0))
     return ErrorBound(percent=min(sum(terms.values()), idle), idle_percent=idle, **terms)
-
-
-def rank_activity(line: str) -> RankActivity:
-    """Return the activity of the ranks from a line `w` of railyard-counters."""
-    seconds, ranks, _, wait_ns, _, timed = map(float, line.split()[1:])
-    return RankActivity(seconds=seconds, ranks=int(ranks), timed=int(timed), wait_s=wait_ns / 1e9)
 
 
 def lateness(lines: Sequence[str]) -> Lateness | None:

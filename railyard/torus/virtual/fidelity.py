@@ -34,14 +34,7 @@ from railyard.placements.topology.base import Topology
 from railyard.torus.plan import pace
 from railyard.torus.virtual import counters, error_bound, lifecycle, machines, packet_budget
 from railyard.torus.virtual.counters import CounterReading, LinkCounter
-from railyard.torus.virtual.error_bound import (
-    ENOUGH_TRAFFIC_S,
-    HOST_SHARE,
-    TRAFFIC_SHARE,
-    ErrorBound,
-    Lateness,
-    RankActivity,
-)
+from railyard.torus.virtual.error_bound import ENOUGH_TRAFFIC_S, HOST_SHARE, TRAFFIC_SHARE, ErrorBound, Lateness
 from railyard.torus.virtual.lifecycle import VirtualTorus
 
 FORMAT = "railyard-evidence/1"
@@ -75,7 +68,9 @@ class WatchInterval:
     """What was observed in an interval of a tenth of a second. Shares are from 0 to 1.
 
     `idle`, `softirq` and `steal` are shares of the time of all usable processors, `hot_idle` and `hot_softirq` of the
-    one that spent most time on packets. `link_share` is the rate of the busiest link over its full rate.
+    one that spent most time on packets. `link_share` is the rate of the busiest link over its full rate. `timed` is the
+    number of ranks that took timed samples at both ends of the interval. `rank_s` is the time of all ranks together,
+    and `wait_s` that in which they waited for a processor.
     """
 
     seconds: float
@@ -87,18 +82,15 @@ class WatchInterval:
     bytes: int
     hot_idle: float = 1.0
     hot_softirq: float = 0.0
-    activity: RankActivity | None = None
+    timed: int = 0
+    rank_s: float = 0.0
+    wait_s: float = 0.0
 
     @property
     def traffic(self) -> bool:
         """Return whether the network transferred more than small messages."""
         bulk = self.packets >= BULK_PACKETS_S * self.seconds and self.bytes >= BULK_BYTES * self.packets
         return bulk or self.link_share >= TRAFFIC_SHARE
-
-    @property
-    def timed(self) -> bool:
-        """Return whether ranks took timed samples."""
-        return self.activity is not None and self.activity.timed > 0
 
     @property
     def host_limited(self) -> bool:
@@ -337,9 +329,10 @@ class Watch:
         lateness = error_bound.lateness(lines)
         busiest = _busiest_while_timed(lines, self.torus.topology)
         share = (busiest or _busiest_link(self.counted, sum(i.seconds for i in busy)))[1]
+        rank_s = sum(i.rank_s for i in busy)
         bound = error_bound.bound(
-            [i.activity for i in busy if i.activity is not None and i.activity.ranks],
             lateness,
+            waiting_share=sum(i.wait_s for i in busy) / rank_s if rank_s else 0.0,
             steal_share=_mean(busy, "steal"),
             throttled_share=(_throttled_s() - self.throttled_s) / seconds if seconds else 0.0,
             busiest_link_share=share,
@@ -409,5 +402,7 @@ def intervals(lines: Iterable[str]) -> list[WatchInterval]:
                 )
             )
         elif line.startswith("w ") and parsed:
-            parsed[-1] = replace(parsed[-1], activity=error_bound.rank_activity(line))
+            seconds, ranks, _, wait_ns, _, timed = line.split()[1:]
+            rank_s, wait_s = int(ranks) * float(seconds), float(wait_ns) / 1e9
+            parsed[-1] = replace(parsed[-1], timed=int(timed), rank_s=rank_s, wait_s=wait_s)
     return parsed
