@@ -47,9 +47,9 @@ def test_lateness_is_what_was_added_during_the_launch_and_none_without_a_router(
     assert error_bound.lateness(["t 0.1 20 10 1 0 0.9 a x+ 2000 4000000"]) is None
     found = error_bound.lateness(ROUTER_LINES)
     assert found is not None
-    assert (found.chunks, found.median_us, found.p99_us) == (100, 8.192, 65.536)
-    assert found.mean_percent == pytest.approx(1.0)
-    assert found.median_percent == pytest.approx(1.024)
+    assert (found["chunks"], found["median_us"], found["p99_us"]) == (100, 8.192, 65.536)
+    assert found["mean_percent"] == pytest.approx(1.0)
+    assert found["median_percent"] == pytest.approx(1.024)
 
 
 BUSY, QUIET = "t 0.1 20 10 1 0 0.9 a x+ 2000 4000000", "t 0.1 20 10 1 0 0.0 a x+ 3 300"

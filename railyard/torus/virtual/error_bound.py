@@ -19,7 +19,7 @@ Leaves out what makes times shorter (the kernel's token buckets) and delays that
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 #: A launch is void above this error, that is if what made it late took a larger share of its time.
@@ -32,19 +32,6 @@ ENOUGH_TRAFFIC_S = 1.0
 #: An interval has traffic if the busiest link sends at this share of its rate, or if there are so many packets per
 #: second, of so many bytes on average.
 TRAFFIC_SHARE = 0.05
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lateness:
-    """The delay with which the router delivered chunks of packets; percentages of a chunk's time in the network."""
-
-    chunks: int
-    median_us: float
-    p99_us: float
-    max_us: float
-    median_percent: float
-    p99_percent: float
-    mean_percent: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +62,7 @@ class ErrorBound:
 
 
 def bound(
-    lateness: Lateness | None = None,
+    lateness: Mapping[str, float] | None = None,
     *,
     waiting_share: float = 0.0,
     steal_share: float = 0.0,
@@ -88,7 +75,7 @@ def bound(
     that the busiest link needs, at its rate, for what it sent.
     """
     terms = {
-        "lateness_percent": lateness.mean_percent if lateness else 0.0,
+        "lateness_percent": lateness["mean_percent"] if lateness else 0.0,
         "waiting_percent": 100 * waiting_share,
         "steal_percent": 100 * steal_share,
         "throttled_percent": 100 * throttled_share,
@@ -97,10 +84,11 @@ def bound(
     return ErrorBound(percent=min(sum(terms.values()), idle), idle_percent=idle, **terms)
 
 
-def lateness(lines: Sequence[str]) -> Lateness | None:
-    """Return the router's lateness between its first and its last histograms; None without a router.
+def lateness(lines: Sequence[str]) -> dict[str, float] | None:
+    """Return the delay with which the router delivered chunks of packets; None without a router.
 
-    `lines` are the output of railyard-counters.
+    It is that between the first and the last histograms in `lines`, the output of railyard-counters. `chunks` is their
+    number. Percentages are of a chunk's time in the network.
     """
     gained = [_gained(lines, name) for name in ("late_ns", "late_ppm")]
     flights = [int(line.split()[8]) for line in lines if line.startswith("r ")]
@@ -108,15 +96,15 @@ def lateness(lines: Sequence[str]) -> Lateness | None:
         return None
     (late_ns, times), (_, shares) = filter(None, gained)
     flight_ns = flights[-1] - flights[0]
-    return Lateness(
-        chunks=times.total(),
-        median_us=_quantile(times, 0.5) / 1e3,
-        p99_us=_quantile(times, 0.99) / 1e3,
-        max_us=max(times, default=0) / 1e3,
-        median_percent=_quantile(shares, 0.5) / 1e4,
-        p99_percent=_quantile(shares, 0.99) / 1e4,
-        mean_percent=100 * late_ns / flight_ns if flight_ns else 0.0,
-    )
+    return {
+        "chunks": times.total(),
+        "median_us": _quantile(times, 0.5) / 1e3,
+        "p99_us": _quantile(times, 0.99) / 1e3,
+        "max_us": max(times, default=0) / 1e3,
+        "median_percent": _quantile(shares, 0.5) / 1e4,
+        "p99_percent": _quantile(shares, 0.99) / 1e4,
+        "mean_percent": 100 * late_ns / flight_ns if flight_ns else 0.0,
+    }
 
 
 def wire(outputs: Iterable[Iterable[str]]) -> dict[str, float]:

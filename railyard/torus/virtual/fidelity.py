@@ -34,7 +34,7 @@ from railyard.placements.topology.base import Topology
 from railyard.torus.plan import pace
 from railyard.torus.virtual import counters, error_bound, lifecycle, machines, packet_budget
 from railyard.torus.virtual.counters import CounterReading, LinkCounter
-from railyard.torus.virtual.error_bound import ENOUGH_TRAFFIC_S, HOST_SHARE, TRAFFIC_SHARE, ErrorBound, Lateness
+from railyard.torus.virtual.error_bound import ENOUGH_TRAFFIC_S, HOST_SHARE, TRAFFIC_SHARE, ErrorBound
 from railyard.torus.virtual.lifecycle import VirtualTorus
 
 FORMAT = "railyard-evidence/1"
@@ -127,7 +127,7 @@ class GuardReport:
     waited_s: float = 0.0
     error_bound_percent: float
     error_bound: Mapping[str, float]
-    lateness: Mapping[str, Any] | None = None
+    lateness: Mapping[str, float] | None = None
 
     @property
     def warning(self) -> str:
@@ -318,10 +318,9 @@ class Watch:
             carrier="the router ended" if has_ended else refused,
             busiest=_busiest_while_timed(lines, topology),
         )
-        late = asdict(lateness) if lateness else None
-        self.guard = replace(judged, attempts=self.attempt, waited_s=round(self.waited_s, 3), lateness=late)
+        self.guard = replace(judged, attempts=self.attempt, waited_s=round(self.waited_s, 3), lateness=lateness)
 
-    def _bound(self, lines: list[str]) -> tuple[ErrorBound, Lateness | None]:
+    def _bound(self, lines: list[str]) -> tuple[ErrorBound, Mapping[str, float] | None]:
         """Return the error estimate of a machine, and its router's lateness, from its output of railyard-counters."""
         watched = intervals(lines)
         busy = measured(watched)
