@@ -52,7 +52,7 @@ def test_lateness_is_what_was_added_during_the_launch_and_none_without_a_router(
     assert found["median_percent"] == pytest.approx(1.024)
 
 
-BUSY, QUIET = "t 0.1 20 10 1 0 0.9 a x+ 2000 4000000", "t 0.1 20 10 1 0 0.0 a x+ 3 300"
+BUSY, QUIET = "t 0.1 20 10 1 0 0.9 a x+ 2000 4000000 10 5 1", "t 0.1 20 10 1 0 0.0 a x+ 3 300 10 9 0"
 
 
 @pytest.mark.parametrize(

@@ -76,9 +76,9 @@ def test_a_link_far_below_its_rate_counts_as_traffic_when_packets_are_large() ->
     assert not dataclasses.replace(HELD_BACK, link_share=0.01, bytes=2000 * 70).host_limited
 
 
-def test_intervals_are_read_with_and_without_the_busiest_processor() -> None:
-    old, new = fidelity.intervals(["t 0.1 20 10 4 0 0.3 a x+ 9 900", "t 0.1 20 10 4 0 0.3 a x+ 9 900 10 0 8"])
-    assert (old.hot_idle, old.hot_softirq, new.hot_idle, new.hot_softirq) == (1.0, 0.0, 0.0, 0.8)
+def test_an_interval_has_the_shares_of_all_processors_and_of_the_busiest() -> None:
+    (one,) = fidelity.intervals(["t 0.1 20 10 4 0 0.3 a x+ 9 900 10 0 8"])
+    assert (one.idle, one.softirq, one.hot_idle, one.hot_softirq) == (0.5, 0.2, 0.0, 0.8)
 
 
 def test_a_dropped_packet_and_a_lost_byte_void_a_launch() -> None:

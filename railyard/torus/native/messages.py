@@ -26,7 +26,7 @@ from railyard.placements.topology.base import Topology
 from railyard.placements.topology.faults import Faults
 from railyard.torus.native.programs import ROUTER
 from railyard.torus.plan import addresses, router_description
-from railyard.torus.plan.plan import Shape
+from railyard.torus.plan.plan import HEALTHY, Shape
 
 SHAPE = Shape(network="router", latency_scaled=True)
 #: A larger exchange is simulated in proportion, as more bytes take longer and show the same: bytes in all, or of each
@@ -34,7 +34,6 @@ SHAPE = Shape(network="router", latency_scaled=True)
 EXCHANGE_BYTES, MESSAGE_BYTES = 4e6, 1e4
 #: Seconds of a processor: to write a route, on a torus and elsewhere, to read it for a node, and for each cell.
 WRITE_PREFIX_S, WRITE_S, READ_S, CELL_S = 2.5e-5, 5e-6, 1e-6, 4e-6
-HEALTHY = Faults()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -385,8 +385,7 @@ def intervals(lines: Iterable[str]) -> list[WatchInterval]:
     for line in lines:
         if line.startswith("t "):
             seconds, total, idle, softirq, steal, share, _, _, packets, sent, *hot = line.split()[1:]
-            ticks = max(int(total), 1)
-            hot_total, hot_idle, hot_softirq = map(int, hot or (1, 1, 0))
+            ticks, hot_ticks = max(int(total), 1), max(int(hot[0]), 1)
             parsed.append(
                 WatchInterval(
                     seconds=float(seconds),
@@ -396,8 +395,8 @@ def intervals(lines: Iterable[str]) -> list[WatchInterval]:
                     link_share=float(share),
                     packets=int(packets),
                     bytes=int(sent),
-                    hot_idle=hot_idle / max(hot_total, 1),
-                    hot_softirq=hot_softirq / max(hot_total, 1),
+                    hot_idle=int(hot[1]) / hot_ticks,
+                    hot_softirq=int(hot[2]) / hot_ticks,
                 )
             )
         elif line.startswith("w ") and parsed:

@@ -16,10 +16,10 @@ from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.chosen.rules import RULES
 from railyard.placements.topology.faults import Faults
-from railyard.torus.native.messages import HEALTHY, Message, simulated
+from railyard.torus.native.messages import Message, simulated
 from railyard.torus.native.programs import ROUTER
 from railyard.torus.plan import addresses, router_description
-from railyard.torus.plan.plan import Shape
+from railyard.torus.plan.plan import HEALTHY, Shape
 
 pytestmark = pytest.mark.built
 
