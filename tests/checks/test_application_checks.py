@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import CHECKOUT, HUNG_S, environment, executable
-from support.reframe import QUICK, assert_passed, into, reading, reframe_of, settings
+from support.reframe import assert_passed, into, reframe_in, settings
 
 from railyard.applications.programs import osu
 from railyard.records.record import Launch, Record
@@ -36,9 +36,7 @@ PROGRAMS = [
 
 
 def reframe(tmp_path: Path, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
-    fixed = ["--prefix", str(tmp_path), "-C", str(CHECKOUT / "reframe.yml"), *reading(*arguments)]
-    system = ["--system", "vtorus:netns", *into(tmp_path)]
-    return reframe_of(*fixed, *system, *arguments, **{**QUICK, **changes})
+    return reframe_in(tmp_path)(*into(tmp_path), *arguments, **changes)
 
 
 @pytest.fixture(scope="session")

@@ -7,15 +7,14 @@ import dataclasses
 import itertools
 import json
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.benchmark_runs import document
-from support.commands import BIN, CHECKOUT, Run, in_checkout, refused
-from support.reframe import ReFrame, reading
+from support.commands import CHECKOUT, Run, refused
+from support.reframe import ReFrame, into, reframe_in
 from support.topology.topologies import gemini
 
 from railyard.placements.launchers import files
@@ -391,21 +390,15 @@ def test_an_alltoall_too_large_is_estimated_before_it_starts(
 
 
 @pytest.fixture
-def reframe(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run ReFrame on a computed system, with its stage and archive below tmp_path."""
-
-    def run(system: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        fixed = ["--prefix", str(tmp_path), "-C", str(CHECKOUT / "reframe.yml"), *reading(*arguments)]
-        chosen = ["--nocolor", "--system", system, "-S", f"archive={tmp_path / 'archive'}"]
-        return in_checkout([BIN / "reframe", *fixed, *chosen, *arguments, "-r"])
-
-    return run
+def reframe(tmp_path: Path) -> ReFrame:
+    return reframe_in(tmp_path)
 
 
 @simulates
 def test_checks_end_in_records_or_say_what_is_missing(reframe: ReFrame, tmp_path: Path) -> None:
     names = ["halo_smoke", "halo_variants", "sonar_smoke", "multirail_smoke"]
-    done = reframe("simtorus", *(word for name in names for word in ("-n", name)))
+    chosen = ["-n", "|".join(f"^{name}$" for name in names)]
+    done = reframe("-r", "--system", "simtorus", *chosen, *into(tmp_path))
     assert done.returncode == 0, done.stdout
     assert "smpi lacks MPI_Ineighbor_alltoallw, which halo needs here" in done.stdout
     assert "smpi lacks NIC counters, which sonar needs here" in done.stdout
@@ -428,7 +421,8 @@ def test_checks_end_in_records_or_say_what_is_missing(reframe: ReFrame, tmp_path
     ids=["two algorithms", "too large"],
 )
 def test_sizes_that_cannot_be_simulated_are_refused(reframe: ReFrame, tmp_path: Path, chosen: str, words: str) -> None:
-    done = reframe("simtorus", "-n", f"{chosen.partition('.')[0]}$", "-S", chosen)
+    check = ["-n", f"{chosen.partition('.')[0]}$", "-S", chosen]
+    done = reframe("-r", "--system", "simtorus", *check, *into(tmp_path))
     assert done.returncode != 0 and words in done.stdout
     assert not (tmp_path / "archive").exists()
 
@@ -436,7 +430,7 @@ def test_sizes_that_cannot_be_simulated_are_refused(reframe: ReFrame, tmp_path: 
 def test_the_model_answers_in_a_programs_place(reframe: ReFrame, tmp_path: Path) -> None:
     """Pedretti et al., Figure 6: remapping to 2x2x4 more than halves what the routers inject."""
     two = "minighost_remap.placements=cart-create,blocks:2x2x4"
-    done = reframe("linkload", "-n", "minighost_remap", "-n", "halo_smoke", "-S", two)
+    done = reframe("-r", "--system", "linkload", "-n", "minighost_remap|halo_smoke", "-S", two, *into(tmp_path))
     assert done.returncode == 0, done.stdout
     found = {record.case.check: record for record in archive.load_all(tmp_path / "archive")}
     assert found["halo_smoke"].origin == "modelled"
