@@ -35,6 +35,7 @@ from typing import Any
 import yaml
 
 from railyard.base import parent
+from railyard.base.decoded import decoded
 from railyard.base.errors import InputError, RunError
 from railyard.base.json_files import json_object
 from railyard.placements.launchers import files
@@ -299,20 +300,20 @@ def read(name: str) -> VirtualTorus | None:
 
 
 def from_document(name: str, document: Mapping[str, Any]) -> VirtualTorus:
-    """Return the torus of a document that `to_document` made."""
-    made_of = document["containers"]
-    return VirtualTorus(
+    """Return the torus of a document that `to_document` made.
+
+    Raises what `read` takes for no torus: InputError, KeyError or TypeError.
+    """
+    source, pending = f"{RUN}/{name}/torus.json", document["pending"]
+    return decoded(
+        VirtualTorus,
+        document,
+        source,
         name=name,
         engine=engines()[document["engine"]].name,
-        topology=catalog.parse(document["topology"], source=f"{RUN}/{name}/torus.json"),
-        shape=Shape(**document["shape"]),
-        complete=document["complete"],
+        topology=catalog.parse(document["topology"], source=source),
         faults=fault_model.parse(document["faults"]),
-        containers=Containers(**{**made_of, "volumes": tuple(made_of["volumes"])}) if made_of else None,
-        slurm=document["slurm"],
-        owner=Owner(**document["owner"]) if document.get("owner") else None,
-        pending=fault_model.parse(document["pending"]) if document.get("pending") is not None else None,
-        parts=Parts.from_dict(document["parts"]) if document.get("parts") else None,
+        pending=None if pending is None else fault_model.parse(pending),
     )
 
 
