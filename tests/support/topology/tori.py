@@ -35,6 +35,13 @@ def inside(name: str, host: str, *command: str) -> str:
     return subprocess.run([*where, *command], capture_output=True, text=True, check=True).stdout
 
 
+def on_head(railyard: Run, name: str, *command: str) -> str:
+    """Return what a command prints on the head, where a user of the torus's Slurm works."""
+    done = railyard("torus", "exec", name, "head", "--", *command)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def running_count(command: str) -> int:
     """Return how many living processes have this command line."""
     return command_lines().count(f"{command} ")

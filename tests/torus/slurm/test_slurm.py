@@ -6,6 +6,7 @@ Every ReFrame runs on the cluster's head, as on a login node.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import re
@@ -20,7 +21,7 @@ import pytest
 from support import walk
 from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environment, in_checkout, refused
 from support.reframe import assert_passed, reading, third_launch_waits
-from support.topology.tori import up
+from support.topology import tori
 from support.waiting import wait_until
 
 from railyard.placements.hosts.node import Binding
@@ -57,7 +58,7 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def cluster(railyard: Run, disk: Path) -> Iterator[str]:
     name = f"t{os.getpid()}-slurm"
-    up(railyard, name, "--rate-scale", "0.00025", "--slurm")
+    tori.up(railyard, name, "--rate-scale", "0.00025", "--slurm")
     yield name
     railyard("torus", "down", name)
 
@@ -82,14 +83,7 @@ def quiet(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture
 def head(railyard: Run, cluster: str) -> Callable[..., str]:
-    """What a command says on the head."""
-
-    def run(*command: str) -> str:
-        done = railyard("torus", "exec", cluster, "head", "--", *command)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    return run
+    return functools.partial(tori.on_head, railyard, cluster)
 
 
 def command(prefix: Path, *arguments: str, system: str = "vtorus:slurm", configs: tuple[Path, ...] = ()) -> list[str]:

@@ -8,6 +8,7 @@ put wrong NIC policies on jobs of ReFrame there.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import os
 import re
@@ -19,6 +20,7 @@ import pytest
 from support import nodes
 from support.commands import BIN, CHECKOUT, HUNG_S, Run, executable, in_checkout
 from support.nodes import Device, Machine
+from support.topology import tori
 from support.waiting import wait_until
 
 from railyard.jobs import partition
@@ -136,12 +138,7 @@ def test_every_rank_is_where_the_launcher_objects_put_it_whatever_a_site_has_set
 @pytest.fixture
 def head(railyard: Run, tree: str) -> Iterator[Callable[..., str]]:
     """What a command prints on the head; jobs that are left are cancelled."""
-
-    def run(*command: str) -> str:
-        done = railyard("torus", "exec", tree, "head", "--", *command)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
+    run = functools.partial(tori.on_head, railyard, tree)
     yield run
     run("scancel", "--user=root")
     wait_until(lambda: not run("squeue", "-h").strip(), "the queue is empty")
