@@ -184,8 +184,9 @@ def test_wrong_use_is_one_line_and_changes_nothing(railyard: Run, arguments: lis
     assert not {"nobody", *arguments} & set(lifecycle.names())
 
 
-def test_exec_names_the_hosts_there_are(railyard: Run, small: str) -> None:
+def test_exec_names_the_hosts_there_are_and_srun_needs_slurm(railyard: Run, small: str) -> None:
     refused(railyard("torus", "exec", small, "n7-7-7", "true"), "n7-7-7", "n0-0-0")
+    refused(railyard("torus", "srun", small, "hostname"), "--slurm")
 
 
 def test_the_limits_of_the_rate_scale_are_the_kernels(torus_name: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from pathlib import Path
 from typing import Any
 
 from support.commands import Run, command_lines
@@ -33,6 +34,12 @@ def inside(name: str, host: str, *command: str) -> str:
     """Return what a command prints in the network of a host."""
     where = ["ip", "netns", "exec", f"railyard.{name}.{host}"]
     return subprocess.run([*where, *command], capture_output=True, text=True, check=True).stdout
+
+
+def address(name: str, host: str) -> str:
+    """Return the address that a torus's hosts know a name by."""
+    lines = Path("/run/railyard", name, "hosts").read_text().splitlines()
+    return next(line.split()[0] for line in lines if line.split()[1] == host)
 
 
 def on_head(railyard: Run, name: str, *command: str) -> str:

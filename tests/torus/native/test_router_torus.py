@@ -14,7 +14,7 @@ from support.benchmark_runs import BIN
 from support.commands import BIN as BIN_OF_VENV
 from support.commands import HUNG_S, Run, environment
 from support.topology.topologies import gemini
-from support.topology.tori import inside, links, status, up
+from support.topology.tori import address, inside, links, status, up
 from support.waiting import wait_until
 
 from railyard.placements.topology import catalog
@@ -34,11 +34,6 @@ def process(name: str) -> int:
     state = router.state(name, lifecycle.RUN / name)
     assert state is not None
     return state.process
-
-
-def address(name: str, host: str) -> str:
-    hosts = (lifecycle.RUN / name / "hosts").read_text().splitlines()
-    return next(line.split()[0] for line in hosts if line.split()[1] == host)
 
 
 def test_a_router_that_is_killed_ends_its_launch_and_is_told_by_status_and_made_again_by_up(

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from support import walk
-from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environment, in_checkout, refused
+from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environment, in_checkout
 from support.reframe import assert_passed, reading, third_launch_waits
 from support.topology import tori
 from support.waiting import wait_until
@@ -491,10 +491,6 @@ def test_down_leaves_nothing_even_after_a_killed_up(railyard: Run, torus_name: s
     assert netns.processes(inodes) == set() and netns.namespaces(torus_name) == []
     assert not (lifecycle.RUN / torus_name).exists()
     assert not any(f"/run/railyard/{torus_name}/" in line for line in command_lines())
-
-
-def test_srun_on_a_torus_without_slurm_is_one_line(railyard: Run, small: str) -> None:
-    refused(railyard("torus", "srun", small, "hostname"), "--slurm")
 
 
 def wait_for_launches(stage: Path, count: int) -> int:
