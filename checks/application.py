@@ -43,8 +43,6 @@ from railyard.records.record import Software
 #: Subfolders in which programs are searched: of a Spack view, of OSU's installation, of OSU's build folder.
 PLACES = ("", "bin", "lib", "libexec/osu-micro-benchmarks/mpi/*", "c/mpi/*/*")
 DIGITS = 12
-SEVERAL = 2
-VARIANTS_LABEL = "railyard.variants."
 DECOMPOSITIONS = ("cube", "plane", "chain")
 
 
@@ -257,11 +255,11 @@ class ApplicationCheck(PlacedCheck):
 
         A program that Spack did not build is judged after it has run, by its witness.
         """
-        if self.threads < SEVERAL:
+        if self.threads < 2:
             return
         native = labels_of(self.paths[self.program]) if self.paths else {}
         for labels in (native, self.prepared.carried.labels if self.prepared.carried else {}):
-            if self.without_openmp in labels.get(f"{VARIANTS_LABEL}{self.package}", "").split():
+            if self.without_openmp in labels.get(f"railyard.variants.{self.package}", "").split():
                 need = f"{self.threads} threads per rank need it: -S programs=FOLDER names one that has it"
                 self.skip(
                     f"Spack built {self.program} without OpenMP ({self.package} {self.without_openmp}), and {need}"
@@ -269,7 +267,7 @@ class ApplicationCheck(PlacedCheck):
 
     def _waits_passively(self) -> bool:
         """Return whether a rank's threads must not spin: ranks of a virtual torus share this machine's processors."""
-        return self.threads >= SEVERAL and self.prepared.where.origin == "emulated"
+        return self.threads > 1 and self.prepared.where.origin == "emulated"
 
     @run_before("run")
     def write_inputs(self) -> None:

@@ -21,8 +21,8 @@ from railyard.jobs.partition import Partition
 from railyard.placements.topology import catalog
 from railyard.tender import presets
 
-#: Every rule as `preset: name of the rule`.
-RULES = [f"{preset}: {rule.name}" for preset in presets.names() for rule in presets.load(preset).rules]
+#: Every rule by `preset: name of the rule`.
+RULES = {f"{preset}: {rule.name}": rule for preset in presets.names() for rule in presets.load(preset).rules}
 LARGE = 1 << 16
 
 
@@ -33,7 +33,7 @@ class procurement(OsuCheck):
     descr = "A rule of a public procurement"
     tags = {"procurement"}
     #: The procurement, and the name of its rule.
-    rule = parameter(RULES, loggable=True)
+    rule = parameter(list(RULES), loggable=True)
     torus = "dual-rail-small"
     placements = ["plain"]
     small = {"largest": 0, "iterations": 10, "warmups": 2, "window": 8}
@@ -47,8 +47,7 @@ class procurement(OsuCheck):
     @property
     def stated(self) -> presets.Rule:
         """Return the rule as its file has it."""
-        name = str(self.rule).partition(": ")[2]
-        return next(rule for rule in presets.load(self.preset).rules if rule.name == name)
+        return RULES[str(self.rule)]
 
     @property
     def test(self) -> str:
