@@ -109,7 +109,7 @@ def test_a_launch_beyond_its_bound_is_void_on_the_router(
 def test_what_others_take_of_the_processors_voids_a_launch_on_the_kernel_too(
     taken: dict[str, float], reason: str
 ) -> None:
-    judged = fidelity.judge([TRAFFIC] * 20, counted(), error_bound.bound(**taken), network="kernel")
+    judged = fidelity.judge([TRAFFIC] * 20, counted(), error_bound.bound(None, **taken), network="kernel")
     assert judged.verdict == (GuardVerdict.VOID if reason else GuardVerdict.OK)
     assert reason in "".join(judged.reasons)
 
@@ -117,6 +117,6 @@ def test_what_others_take_of_the_processors_voids_a_launch_on_the_kernel_too(
 def test_what_the_router_did_not_hand_over_voids_a_launch() -> None:
     lines = ["r 77 10 10 0 0 0 0 5", "r 77 30 20 3 0 7 0 9"]
     assert error_bound.not_handed_over(lines) == ("3 chunks lost on links that went down; 7 chunks refused by a node")
-    ended = {"network": "router", "carrier": "the router ended"}
-    judged = fidelity.judge([TRAFFIC] * 20, counted(), error_bound.bound(), **ended)
+    no_load = error_bound.bound()
+    judged = fidelity.judge([TRAFFIC] * 20, counted(), no_load, network="router", carrier="the router ended")
     assert (judged.verdict, judged.reasons) == (GuardVerdict.VOID, ("the router ended",))

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.commands import HUNG_S
+from support.packets.ring import arrivals
 from support.topology.topologies import gemini
 
 from railyard.placements.topology import catalog
@@ -104,12 +105,6 @@ def test_without_escape_channels_the_same_traffic_waits_for_ever(tmp_path: Path,
     done = run(tmp_path, blocked, crossing(topology, 300))
     assert done.returncode == 1
     assert "messages never arrive" in done.stderr
-
-
-def arrivals(done: subprocess.CompletedProcess[str]) -> dict[int, int]:
-    assert done.returncode == 0, done.stderr
-    lines = [line.split() for line in done.stdout.splitlines() if line.startswith("message ")]
-    return {int(number): int(due) for _, number, _, due, _ in lines}
 
 
 def test_a_spray_reorders_and_the_nic_restores(tmp_path: Path) -> None:
