@@ -13,13 +13,13 @@ import yaml
 from support.benchmark_runs import BIN
 from support.commands import BIN as BIN_OF_VENV
 from support.commands import HUNG_S, Run, environment
+from support.packets.ring import routed
 from support.topology.topologies import gemini
 from support.topology.tori import address, inside, links, status, up
 from support.waiting import wait_until
 
 from railyard.placements.topology import catalog
 from railyard.torus.engines import router
-from railyard.torus.native.programs import ROUTER
 from railyard.torus.plan import plan, router_description
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import lifecycle
@@ -186,8 +186,6 @@ def test_data_of_mpi_is_right_where_every_cell_takes_another_way(railyard: Run, 
 def test_every_pair_has_a_way_without_a_circle_of_buffers(tmp_path: Path, topology: str) -> None:
     """The router walks every pair before it starts; one description of every kind of network passes."""
     topo = catalog.load(topology)
-    text = "\n".join([*router_description.lines(topo, Shape(network="router"), plan.HEALTHY, path="/x"), ""])
-    path = tmp_path / "router"
-    path.write_text(text)
-    done = subprocess.run([ROUTER, "--simulate", path], input="", capture_output=True, text=True, check=False)
+    lines = router_description.lines(topo, Shape(network="router"), plan.HEALTHY, path="/x")
+    done = routed(tmp_path, "\n".join([*lines, ""]), "")
     assert done.returncode == 0, done.stderr
