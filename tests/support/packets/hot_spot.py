@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from support.packets.simulated import simulated
 
 from railyard.placements.arrays import Ints
 from railyard.placements.linkload.traffic import stencil
@@ -19,7 +20,7 @@ from railyard.placements.orders.allocation import allocate
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.faults import Faults
-from railyard.torus.native.messages import Message, of_ranks, simulated
+from railyard.torus.native.messages import Message, of_ranks
 
 TORUS = "gemini-4x4x4-two-nodes"
 JOBS = 8

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from support.packets.hot_spot import cycle
+from support.packets.simulated import Simulated, simulated
 
 from railyard.placements.arrays import Ints
 from railyard.placements.linkload import background
@@ -29,7 +30,7 @@ from railyard.placements.orders.placement import place
 from railyard.placements.orders.rank_orders import Effort
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
-from railyard.torus.native.messages import Simulated, of_ranks, simulated
+from railyard.torus.native.messages import of_ranks
 from railyard.torus.plan.plan import Shape
 
 TORUS = "gemini-4x4x4"

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 from support.packets.hot_spot import cycle
+from support.packets.simulated import simulated
 from support.rank_zero import rank_zero
 
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Link, Topology
-from railyard.torus.native.messages import Message, simulated
+from railyard.torus.native.messages import Message
 
 TORUS = "gemini-4x4x4-two-nodes"
 TRANSFER_BYTES = 1 << 18

@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.packets.ring import arrivals, routed
+from support.packets.simulated import simulated
 from support.topology.topologies import gemini
 
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.chosen.rules import RULES
 from railyard.placements.topology.faults import Faults
-from railyard.torus.native.messages import Message, simulated
+from railyard.torus.native.messages import Message
 from railyard.torus.plan import addresses, router_description
 from railyard.torus.plan.plan import HEALTHY, Shape
 

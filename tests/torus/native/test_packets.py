@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pytest
 from click.testing import CliRunner
 from support.packets import hot_spot, stalls
+from support.packets.simulated import simulated
 
 from railyard.base.errors import InputError
 from railyard.placements.linkload.traffic import stencil
@@ -17,7 +18,7 @@ from railyard.placements.topology import catalog
 from railyard.placements.topology.faults import Faults
 from railyard.torus.cli import links as simulate
 from railyard.torus.cli.torus import torus
-from railyard.torus.native.messages import Message, of_ranks, simulated
+from railyard.torus.native.messages import Message, of_ranks
 from railyard.torus.plan.plan import ETHERNET_BYTES, Shape
 
 HEADERS = 54
