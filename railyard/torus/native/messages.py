@@ -24,7 +24,7 @@ from railyard.placements.linkload.rails import RankNics
 from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.faults import Faults
-from railyard.torus.native.programs import ROUTER
+from railyard.torus.native.programs import ROUTER, built
 from railyard.torus.plan import addresses, router_description
 from railyard.torus.plan.plan import HEALTHY, Shape
 
@@ -53,8 +53,7 @@ def outputs(
 
     As many run at once as this machine has processors. Raises RunError if the router is not built or fails.
     """
-    if not ROUTER.is_file():
-        raise RunError(f"{ROUTER} is not built; run `make setup`")
+    built(ROUTER)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         path = Path(folder) / "description"
         with path.open("w", encoding="ascii") as file:  # line by line: a large machine's has 600 MB

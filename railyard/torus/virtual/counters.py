@@ -21,6 +21,7 @@ from typing import Any
 from railyard.base.checkout import BUILD
 from railyard.base.errors import InputError, RunError
 from railyard.placements.topology.base import Node, Router, Topology
+from railyard.torus.native.programs import built
 from railyard.torus.plan.parts import Parts, cut, divide
 from railyard.torus.virtual import machines
 
@@ -169,12 +170,11 @@ def snapshots(torus: str, parts: Parts | None = None) -> list[Snapshot]:
 
     Each is (host, interface) -> counters. Raises RunError if they cannot be read.
     """
-    if not PROGRAM.is_file():
-        raise RunError(f"{PROGRAM} is not built; run `make setup`")
-    result = subprocess.run([PROGRAM, torus], capture_output=True, text=True, check=False)
+    command = [built(PROGRAM), torus]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise RunError(result.stderr.strip())
-    outputs = [result.stdout, *machines.on_others(parts, [str(PROGRAM), torus])]
+    outputs = [result.stdout, *machines.on_others(parts, command)]
     return merged([parse(output.splitlines()) for output in outputs])
 
 

@@ -31,6 +31,7 @@ from typing import Any
 from railyard.base import sysfs
 from railyard.base.errors import RunError
 from railyard.placements.topology.base import Topology
+from railyard.torus.native.programs import built
 from railyard.torus.plan import pace
 from railyard.torus.virtual import counters, error_bound, lifecycle, machines, packet_budget
 from railyard.torus.virtual.counters import CounterReading, LinkCounter
@@ -260,9 +261,7 @@ class Watch:
         self.waited_s = waited_s
 
     def __enter__(self) -> Watch:
-        if not counters.PROGRAM.is_file():
-            raise RunError(f"{counters.PROGRAM} is not built; run `make setup`")
-        command = [str(counters.PROGRAM), self.torus.name, str(INTERVAL_MS)]
+        command = [built(counters.PROGRAM), self.torus.name, str(INTERVAL_MS)]
         self.watchers = machines.watch(self.torus.parts, command, self.torus.folder)
         for watcher in self.watchers:  # no launch may start before the first counters
             watcher.wait_for(END_OF_SNAPSHOT)
