@@ -15,6 +15,7 @@ from checks.applications.amg import AmgCheck
 from checks.applications.lulesh import LuleshCheck
 from checks.applications.minife import MinifeCheck
 from checks.applications.minighost import MinighostCheck
+from railyard.placed.mixin import PLUGIN
 
 #: Scenario -> faults, as arguments of `railyard torus fault`. `cabinet` is Ezell's auto-throttled cabinet: each node of
 #: the plane X = 0 sends at a quarter of its rate.
@@ -29,7 +30,7 @@ SCENARIOS = {
 DETOUR_ROUTERS = 3
 
 
-class FaultyNetwork(rfm.RegressionTestPlugin):
+class FaultyNetwork(PLUGIN):
     """A network with the faults of one scenario."""
 
     parameters: Any
