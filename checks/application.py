@@ -24,6 +24,7 @@ from reframe.core.builtins import fixture, run_after, run_before, variable
 from reframe.core.meta import make_test
 
 from checks import building
+from checks.applications.faults import FaultyNetwork
 from checks.base import PlacedCheck, Scale, chosen
 from checks.building import applications_build
 from checks.multirail import POSTER
@@ -95,6 +96,12 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
         "__doc__": "MPI with OpenMP: two threads per rank, for a program that is built with OpenMP.",
         "placements": ["cart-create"],
         "threads": 2,
+    },
+    "faults": {
+        "__doc__": "On a sound network, and with each of three faults.",
+        "studies": ["ezell2013"],
+        "valid_systems": ["+torus %origin=emulated"],
+        "placements": ["cart-create"],
     },
 }
 
@@ -370,7 +377,8 @@ def variants(*names: str, poster: Sequence[str] = ()) -> Callable[[type[MiniAppC
             chosen = {**VARIANTS[name], **({"studies": ["llnl-multirail"]} if name in poster else {})}
             if "nics" in chosen:
                 chosen["grid"] = decomposed(check.decomposition, (2, 2, 2))
-            variant = make_test(f"{check.benchmark}_{name}", (check,), chosen, module=check.__module__)
+            bases = (FaultyNetwork, check) if name == "faults" else (check,)
+            variant = make_test(f"{check.benchmark}_{name}", bases, chosen, module=check.__module__)
             setattr(sys.modules[check.__module__], variant.__name__, rfm.simple_test(variant))
         return check
 
