@@ -19,7 +19,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,7 +36,6 @@ from railyard.torus.simulated.calibration import Calibration
 
 PLATFORM = CHECKOUT / "build/lib/railyard-simgrid.so"
 STACK_KIB = 512
-POLL_S = 0.02
 #: Exit statuses of a simulation that a signal ended.
 BROKEN_OFF = frozenset(128 + number for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGKILL))
 #: Lines that smpirun and SimGrid add to a program's stderr.
@@ -253,25 +251,13 @@ def _within_limits(
     )
     with parent.on_signals(lambda received, _: os.killpg(process.pid, received)):
         try:
-            memory_kib = _wait(process, launch.time_s)
+            status = process.wait(launch.time_s)
+        except subprocess.TimeoutExpired:
+            problem = f"not done after {launch.time_s:g} s of this machine's time"
+            raise RunError(f"sim: {problem}; raise --time-limit") from None
         finally:
-            if process.returncode is None and process.poll() is None:
+            if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-    status = process.returncode
+    memory_kib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss  # this process has no other large child
     return 128 - status if status < 0 else status, memory_kib
-
-
-def _wait(process: subprocess.Popen[bytes], time_s: float) -> int:
-    """Wait until a process ends; return its peak memory in KiB, which Popen's own wait does not give.
-
-    Raises RunError after `time_s` seconds.
-    """
-    end_s = time.monotonic() + time_s
-    while time.monotonic() < end_s:
-        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-        if pid:
-            process.returncode = os.waitstatus_to_exitcode(status)
-            return usage.ru_maxrss
-        time.sleep(POLL_S)
-    raise RunError(f"sim: not done after {time_s:g} s of this machine's time; raise --time-limit")
