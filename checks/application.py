@@ -7,7 +7,6 @@ out: the programs' own options (one module each) and how they are built (docs/ap
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import math
@@ -45,22 +44,13 @@ from railyard.records.record import Software
 PLACES = ("", "bin", "lib", "libexec/osu-micro-benchmarks/mpi/*", "c/mpi/*/*")
 DIGITS = 12
 DECOMPOSITIONS = ("cube", "plane", "chain")
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
-    """Ranks of a scale: their grid (Z, Y, X, because these programs count X fastest) and the ranks per node."""
-
-    grid: tuple[int, int, int]
-    ranks_per_node: int = 1
-
-
-#: Sizes of machines that the sizes of a program are chosen for.
-MACHINES: Mapping[str, Machine] = {
-    "laptop": Machine(grid=(2, 2, 2)),
-    "ci": Machine(grid=(3, 3, 3)),
-    "node": Machine(grid=(4, 4, 4), ranks_per_node=64),
-    "rack": Machine(grid=(8, 8, 8), ranks_per_node=64),
+#: Sizes of machines that the sizes of a program are chosen for: the grid of ranks (Z, Y, X, because these programs count
+#: X fastest), and the ranks per node.
+MACHINES: Mapping[str, tuple[tuple[int, int, int], int]] = {
+    "laptop": ((2, 2, 2), 1),
+    "ci": ((3, 3, 3), 1),
+    "node": ((4, 4, 4), 64),
+    "rack": ((8, 8, 8), 64),
 }
 #: The scales of other checks.
 ALIASES: Mapping[str, str] = {"small": "laptop", "standard": "node", "large": "rack"}
@@ -161,10 +151,10 @@ class ApplicationCheck(PlacedCheck):
         self.scale = ALIASES.get(self.scale, self.scale)
         if self.grid or self.scale not in MACHINES:
             return
-        machine = MACHINES[self.scale]
-        self.grid, self.ranks_per_node = self._decomposed(machine.grid), machine.ranks_per_node
-        if machine.ranks_per_node == 1 and not self.torus:
-            self.block = list(machine.grid)
+        cube, self.ranks_per_node = MACHINES[self.scale]
+        self.grid = self._decomposed(cube)
+        if self.ranks_per_node == 1 and not self.torus:
+            self.block = list(cube)
 
     def _scale(self, where: Partition) -> Scale:
         """Return the scale of message sizes: by the number of ranks, or for few ranks by the partition's origin."""
