@@ -44,8 +44,8 @@ from railyard.records.record import Software
 PLACES = ("", "bin", "lib", "libexec/osu-micro-benchmarks/mpi/*", "c/mpi/*/*")
 DIGITS = 12
 DECOMPOSITIONS = ("cube", "plane", "chain")
-#: Sizes of machines that the sizes of a program are chosen for: the grid of ranks (Z, Y, X, because these programs count
-#: X fastest), and the ranks per node.
+#: Sizes of machines that the sizes of a program are chosen for: the grid of ranks (Z, Y, X, because these programs
+#: count X fastest), and the ranks per node.
 MACHINES: Mapping[str, tuple[tuple[int, int, int], int]] = {
     "laptop": ((2, 2, 2), 1),
     "ci": ((3, 3, 3), 1),

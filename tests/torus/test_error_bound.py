@@ -24,9 +24,7 @@ ROUTER_LINES = [
 
 
 def counted() -> CounterReading:
-    links = tuple(
-        dataclasses.replace(counter, rate_mbit_s=8.0) for counter, _, _ in counters._directed(gemini("2x1x1"))
-    )
+    links = tuple(dataclasses.replace(counter, rate_mbit_s=8.0) for counter, _, _ in counters.directed(gemini("2x1x1")))
     return CounterReading(torus="t", topology="", taken="", since=None, links=links, lost=())
 
 
@@ -73,9 +71,8 @@ def test_only_looks_during_traffic_count_and_of_a_launch_that_shows_its_timed_sa
 
 def test_the_busiest_link_of_the_timed_samples_is_what_limits_the_bound() -> None:
     topology = gemini("2x1x1")
-    name = next(name for end, name in counters.names(topology).items() if end == ("r0-0-0", "x+"))
     lines = ["t 0.1 20 10 1 0 0.9 a x+ 2000 4000000", "b 1.2000 0.9000 r0-0-0 x+"]
-    assert fidelity._busiest_while_timed(lines, topology) == (name, 0.9)
+    assert fidelity._busiest_while_timed(lines, topology) == ("X+ 0,0,0>1,0,0", 0.9)
     assert fidelity._busiest_while_timed(lines[:1], topology) is None
 
 

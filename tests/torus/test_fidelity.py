@@ -22,7 +22,7 @@ from railyard.torus.virtual import counters, error_bound, fidelity, kernel_limit
 from railyard.torus.virtual.counters import CounterReading
 from railyard.torus.virtual.fidelity import GuardVerdict, WatchInterval
 
-LINKS = tuple(dataclasses.replace(counter, rate_mbit_s=8.0) for counter, _, _ in counters._directed(gemini("2x1x1")))
+LINKS = tuple(dataclasses.replace(counter, rate_mbit_s=8.0) for counter, _, _ in counters.directed(gemini("2x1x1")))
 QUIET = WatchInterval(seconds=0.1, idle=0.9, softirq=0, steal=0, link_share=0, packets=3, bytes=300)
 AT_RATE = dataclasses.replace(QUIET, idle=0.0, softirq=0.3, link_share=0.95, packets=2000, bytes=4_000_000)
 HELD_BACK = dataclasses.replace(AT_RATE, link_share=0.3)

@@ -49,8 +49,7 @@ def torus() -> None:
     Root can use it, and an ordinary user if user namespaces are allowed. As root, nodes can also be containers
     (`up --engine docker`).
     """
-    if rootless.needed():
-        rootless.reenter()
+    rootless.reenter()
     rootless.adopt(lambda: bool(lifecycle.names()))
 
 

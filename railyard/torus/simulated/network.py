@@ -108,7 +108,9 @@ def render(topology: Topology, nodes: Sequence[Node], faults: Faults, calibratio
     links = _Links(topology=topology, faults=faults, calibration=calibration)
     rails = range(topology.rails)
     points = list(dict.fromkeys(Router(coordinate=n.coordinate, rail=r) for r in rails for n in nodes))
-    addresses = list(dict.fromkeys(destination(topology, node, rail) for rail in rails for node in nodes))
+    addresses = list(
+        dict.fromkeys(topology.destination(node.coordinate, node.slot, rail) for rail in rails for node in nodes)
+    )
     routes = list(_routes(links, points, addresses))
     point_of = {router: number for number, router in enumerate(points)}
     address_of = {address: number for number, address in enumerate(addresses)}
@@ -118,7 +120,7 @@ def render(topology: Topology, nodes: Sequence[Node], faults: Faults, calibratio
         node_lines.append(f"node {links.memory(node)} {' '.join(doors)}")
     hosts = [
         f"host {number} {rail} {point_of[Router(coordinate=node.coordinate, rail=rail)]} "
-        f"{address_of[destination(topology, node, rail)]} "
+        f"{address_of[topology.destination(node.coordinate, node.slot, rail)]} "
         f"{links.out(node, rail)} {links.shared(node, rail, 'out')} {nic_name(node, rail)}"
         for number, node in enumerate(nodes)
         for rail in rails
@@ -128,11 +130,6 @@ def render(topology: Topology, nodes: Sequence[Node], faults: Faults, calibratio
     planes = [f"planes {topology.planes}"] if topology.planes < topology.rails else []
     lines = [FORMAT, *planes, *reach, *links.lines, f"sizes {len(points)} {len(addresses)}"]
     return "\n".join([*lines, *node_lines, *hosts, *routes]) + "\n"
-
-
-def destination(topology: Topology, node: Node, rail: int) -> Destination:
-    """Return the destination of a route to a node's NIC, which NICs may share."""
-    return topology.destination(node.coordinate, node.slot, rail)
 
 
 def _routes(links: _Links, points: Sequence[Router], addresses: Sequence[Destination]) -> Iterator[str]:

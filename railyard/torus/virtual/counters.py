@@ -236,7 +236,7 @@ def reading(
     """
     links, lost = [], []
     between = set(cut(topology, divide(topology, len(parts.machines)))) if parts else set()
-    for counter, sender, receiver in _directed(topology):
+    for counter, sender, receiver in directed(topology):
         if sender not in second or receiver not in second:
             raise RunError(
                 f"torus {torus} has no interface {sender[0]}:{sender[1]}; run: railyard torus status {torus}"
@@ -315,7 +315,7 @@ def from_dict(document: Mapping[str, Any], source: str) -> CounterReading:
         raise InputError(source, "", str(error), "what `railyard torus counters NAME --json` prints") from error
 
 
-def _directed(topology: Topology) -> Iterator[tuple[LinkCounter, End, End]]:
+def directed(topology: Topology) -> Iterator[tuple[LinkCounter, End, End]]:
     """Yield every directed link with zero counts, its sending end and its receiving end."""
     for link in topology.links():
         direction = topology.direction(link)
@@ -347,11 +347,6 @@ def _directed(topology: Topology) -> Iterator[tuple[LinkCounter, End, End]]:
                 link_class="host",
             )
             yield counter, sender, receiver
-
-
-def names(topology: Topology) -> Mapping[End, str]:
-    """Return the name of each directed link by the end that sends."""
-    return {sender: counter.name for counter, sender, _ in _directed(topology)}
 
 
 def _host_name(topology: Topology, node: Node, rail: int, direction: str) -> str:

@@ -237,7 +237,8 @@ def _busiest_while_timed(lines: Sequence[str], topology: Topology) -> tuple[str,
     if words is None:
         return None
     _, _, share, host, port = words
-    return counters.names(topology)[host, port], float(share)
+    name = next(counter.name for counter, sender, _ in counters.directed(topology) if sender == (host, port))
+    return name, float(share)
 
 
 def _mean(intervals: Sequence[WatchInterval], share: str) -> float:

@@ -18,7 +18,6 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
 
 from railyard.base.errors import RunError
 from railyard.torus.virtual import locks
@@ -33,16 +32,13 @@ SETUP = (
 )
 
 
-def needed() -> bool:
-    """Return whether this process needs the user namespace: it is not root, and not inside yet."""
-    return os.geteuid() != 0 and INSIDE not in os.environ
-
-
-def reenter() -> NoReturn:
-    """Replace this process by the same command inside the user's namespaces.
+def reenter() -> None:
+    """Replace this process by the same command inside the user's namespaces, unless it is root's or inside already.
 
     Raises RunError if the kernel or its policy does not allow user namespaces.
     """
+    if os.geteuid() == 0 or INSIDE in os.environ:
+        return
     starting, using = (_open_lock(name) for name in ("starting", "using"))
     fcntl.flock(starting, fcntl.LOCK_EX)
     pid = _holder() or _start()
