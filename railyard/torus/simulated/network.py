@@ -108,9 +108,7 @@ def render(topology: Topology, nodes: Sequence[Node], faults: Faults, calibratio
     links = _Links(topology=topology, faults=faults, calibration=calibration)
     rails = range(topology.rails)
     points = list(dict.fromkeys(Router(coordinate=n.coordinate, rail=r) for r in rails for n in nodes))
-    addresses = list(
-        dict.fromkeys(topology.destination(node.coordinate, node.slot, rail) for rail in rails for node in nodes)
-    )
+    addresses = list(dict.fromkeys(topology.destination(n.coordinate, n.slot, r) for r in rails for n in nodes))
     routes = list(_routes(links, points, addresses))
     point_of = {router: number for number, router in enumerate(points)}
     address_of = {address: number for number, address in enumerate(addresses)}

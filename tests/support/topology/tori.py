@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from support.commands import Run, command_lines
+from support.commands import BIN, Run, command_lines
 
 
 def up(railyard: Run, name: str, *options: str, topology: str = "gemini-2x2x2") -> str:
@@ -40,6 +40,11 @@ def address(name: str, host: str) -> str:
     """Return the address that a torus's hosts know a name by."""
     lines = Path("/run/railyard", name, "hosts").read_text().splitlines()
     return next(line.split()[0] for line in lines if line.split()[1] == host)
+
+
+def entering(name: str, *command: str | Path, host: str = "head") -> list[str | Path]:
+    """Return the words that run a command on a host of a torus."""
+    return [BIN / "railyard", "torus", "exec", name, host, "--", *command]
 
 
 def on_head(railyard: Run, name: str, *command: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.commands import BIN, CHECKOUT, Run, environment, in_checkout
 from support.reframe import assert_passed, records
-from support.topology.tori import on_head, up
+from support.topology.tori import entering, on_head, up
 
 from railyard.records import rules
 from railyard.torus.slurm import cluster as slurm
@@ -36,7 +36,7 @@ def site_reframe(folder: Path, *words: str, on: str = "") -> subprocess.Complete
     for name, text in PROGRAMS.items():
         (folder / name).write_text(f"#!/bin/bash\n{text}\n")
         (folder / name).chmod(0o755)
-    head = [str(BIN / "railyard"), "torus", "exec", on, "head", "--"] if on else []
+    head = entering(on) if on else []
     fixed = ["-C", str(DATA / "fake_site.py"), "--prefix", str(folder), "--nocolor"]
     fixed += [] if "-c" in words else ["-c", str(DATA / "on_fake_site.py")]
     site = {"SITE": str(folder), "CHECKOUT": str(CHECKOUT), "LMOD_CMD": str(folder / "lmod")}

@@ -236,8 +236,7 @@ def checked(tree: str, folder: Path, *options: str) -> tuple[Record, str]:
     words = ["-C", str(CHECKOUT / "reframe.yml"), "-C", str(folder / "site.yml"), "--system", "site:compute"]
     words += ["--nocolor", "--prefix", str(folder), "-c", str(CHECKOUT / "checks"), "-r", *CHECK, *options]
     words += ["-S", f"archive={folder}/archive"]
-    on_head = [str(BIN / "railyard"), "torus", "exec", tree, "head", "--", str(BIN / "reframe"), *words]
-    done = in_checkout(on_head, RAILYARD_NODE_ROOT=str(folder / "node"))
+    done = in_checkout(tori.entering(tree, BIN / "reframe", *words), RAILYARD_NODE_ROOT=str(folder / "node"))
     (record,) = archive.load_all(folder / "archive")
     return record, done.stdout + done.stderr
 
