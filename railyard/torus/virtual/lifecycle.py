@@ -304,7 +304,7 @@ def from_document(name: str, document: Mapping[str, Any]) -> VirtualTorus:
 
     Raises what `read` takes for no torus: InputError, KeyError or TypeError.
     """
-    source, pending = f"{RUN}/{name}/torus.json", document["pending"]
+    source, pending = f"{RUN}/{name}/torus.json", document.get("pending")
     return decoded(
         VirtualTorus,
         document,
