@@ -242,9 +242,7 @@ def test_a_killed_fault_is_reported_and_the_same_command_finishes_it(
     *, railyard: Run, torus_name: str, tmp_path: Path, network: str, counts: list[int]
 ) -> None:
     """SIGKILL after torus.json is written, and after each further step of the change."""
-    topology = tmp_path / "topology.yml"
-    topology.write_text(json.dumps(gemini("4x2x1").to_dict()))  # JSON is YAML
-    tori.up(railyard, torus_name, "--network", network, topology=str(topology))
+    tori.up_described(railyard, torus_name, tmp_path, gemini("4x2x1").to_dict(), "--network", network)
     wanted = (torus_name, "X+ 0,0,0>1,0,0", "--down")
     for count in counts:
         killed = subprocess.run(

@@ -78,23 +78,19 @@ OPTIONS = {
     "rowcol": ["--coordinates", "coordinates", "--sizes", "1KiB", *AT_ONCE],
     "contention": ["--sizes", "1KiB", *AT_ONCE],
     "pt2pt": ["--sizes", "1KiB", "--window", "8", *AT_ONCE],
+    # The node that sends stops only when all have measured: SMPI's MPI_Test calls a request that is over unfinished.
+    "pt2pt --pattern fan-out": ["--sizes", "1KiB", "--window", "8", *AT_ONCE],
     "topobw": ["--coordinates", "coordinates", "--links", "links", "--size", "64KiB", "--routes", "off"],
 }
 
 
 @pytest.mark.parametrize("program", OPTIONS)
 def test_a_program_repeats_bit_for_bit_with_its_ranks_in_place(program: str, simulate: Simulate) -> None:
-    words = [program, *OPTIONS[program], "--repeats", "2"]
+    words = [*program.split(), *OPTIONS[program], "--repeats", "2"]
     first, again = simulate("gemini-2x2x2", *words), simulate("gemini-2x2x2", *words)
     assert first["verified"] is True
     assert [rank["host"] for rank in first["ranks"]] == [n.name for n in catalog.load("gemini-2x2x2").nodes]
     assert first["series"] == again["series"] and first["series"]
-
-
-def test_a_node_that_sends_to_all_others_stops_when_all_have_measured(simulate: Simulate) -> None:
-    """It sent for ever: SMPI's MPI_Test calls a request that is over unfinished, and its barrier needs tests."""
-    words = ["pt2pt", "--pattern", "fan-out", "--sizes", "1KiB", "--window", "8", *AT_ONCE]
-    assert simulate("gemini-2x2x2", *words, "--repeats", "2")["verified"] is True
 
 
 # ---- the network ----

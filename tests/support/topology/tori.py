@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from railyard.placements.launchers import files
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
 from support.commands import BIN, Run, command_lines
 
 
@@ -16,6 +20,16 @@ def up(railyard: Run, name: str, *options: str, topology: str = "gemini-2x2x2") 
     done = railyard("torus", "up", topology, "--name", name, *options)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def up_described(railyard: Run, name: str, folder: Path, document: Mapping[str, Any], *options: str) -> Topology:
+    """Bring a torus of a document up; write it, its coordinates and its links to files in a folder."""
+    topology = catalog.parse(document, source="here")
+    (folder / "topology.yml").write_text(json.dumps(document))  # JSON is YAML
+    (folder / "coordinates").write_text(files.coordinates(topology))
+    (folder / "links").write_text(files.links(topology))
+    up(railyard, name, *options, topology=str(folder / "topology.yml"))
+    return topology
 
 
 def status(railyard: Run, name: str) -> dict[str, Any]:
