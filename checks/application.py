@@ -152,17 +152,13 @@ class ApplicationCheck(PlacedCheck):
         if self.grid or self.scale not in MACHINES:
             return
         cube, self.ranks_per_node = MACHINES[self.scale]
-        self.grid = self._decomposed(cube)
+        self.grid = decomposed(getattr(self, "decomposition", "cube"), cube)
         if self.ranks_per_node == 1 and not self.torus:
             self.block = list(cube)
 
     def _scale(self, where: Partition) -> Scale:
         """Return the scale of message sizes: by the number of ranks, or for few ranks by the partition's origin."""
         return chosen(self.name, MESSAGES.get(self.scale, ""), where.origin)
-
-    def _decomposed(self, cube: tuple[int, int, int]) -> list[int]:
-        """Return the program's grid of as many ranks as the scale's cube has."""
-        return list(cube)
 
     def _image_file(self) -> str:
         """Return the image that was named, or the one that is built, if launches run from it."""
@@ -327,9 +323,6 @@ class MiniAppCheck(ApplicationCheck):
 
     #: How the program divides its ranks: cube, plane (two dimensions) or chain (one). Placements are computed from it.
     decomposition = variable(str, value="cube")
-
-    def _decomposed(self, cube: tuple[int, int, int]) -> list[int]:
-        return decomposed(self.decomposition, cube)
 
     @run_after("setup")
     @plainly()
