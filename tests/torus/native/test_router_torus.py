@@ -9,13 +9,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import yaml
 from support.benchmark_runs import BIN
 from support.commands import BIN as BIN_OF_VENV
 from support.commands import HUNG_S, Run, environment
 from support.packets.ring import routed
 from support.topology.topologies import gemini
-from support.topology.tori import address, inside, links, status, up
+from support.topology.tori import address, inside, links, status, up, up_described
 from support.waiting import wait_until
 
 from railyard.placements.topology import catalog
@@ -96,9 +95,7 @@ def test_a_damaged_packet_is_sent_again_and_a_silent_cable_is_rerouted(
     railyard: Run, torus_name: str, tmp_path: Path
 ) -> None:
     """Of 20 pings one way, none is sent again once in a million runs."""
-    path = tmp_path / "ring.yml"
-    path.write_text(yaml.safe_dump(gemini("4x1x1").to_dict()))
-    up(railyard, torus_name, "--network", "router", topology=str(path))
+    up_described(railyard, torus_name, tmp_path, gemini("4x1x1").to_dict(), "--network", "router")
     done = railyard("torus", "fault", torus_name, "X+ 0,0,0>1,0,0", "--errors", "50", "--jitter", "1us")
     assert done.returncode == 0, done.stderr
     pings = inside(torus_name, "n0-0-0", "ping", "-c", "20", "-i", "0.02", "-w", "60", address(torus_name, "n1-0-0"))
@@ -125,11 +122,9 @@ def test_a_packet_expires_at_the_routers_of_its_way_as_on_the_kernel(
     railyard: Run, torus_name: str, tmp_path: Path
 ) -> None:
     """Round a cable that is down, each time to live finds the router that the kernel would have named."""
-    path = tmp_path / "ring.yml"
-    path.write_text(yaml.safe_dump(gemini("4x1x1").to_dict()))
     answers = {}
     for network in ("router", "kernel"):
-        up(railyard, torus_name, "--network", network, topology=str(path))
+        up_described(railyard, torus_name, tmp_path, gemini("4x1x1").to_dict(), "--network", network)
         assert railyard("torus", "fault", torus_name, "X+ 0,0,0>1,0,0", "--down").returncode == 0
         answers[network] = [_first_answer(railyard, torus_name, "n1-0-0", routers) for routers in range(1, 6)]
         railyard("torus", "down", torus_name)
