@@ -66,7 +66,7 @@ def test_only_looks_during_traffic_count_and_of_a_launch_that_shows_its_timed_sa
 ) -> None:
     """The start of the ranks, the check of the data and the results load the processors, and are no measurement."""
     (interval,) = fidelity.measured(fidelity.intervals(lines))
-    assert (interval.rank_s, interval.wait_s) == (pytest.approx(6.4), 5e-9)
+    assert [interval.rank_s, interval.wait_s] == pytest.approx([6.4, 5e-9])
 
 
 def test_the_busiest_link_of_the_timed_samples_is_what_limits_the_bound() -> None:
