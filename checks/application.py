@@ -7,7 +7,6 @@ out: the programs' own options (one module each) and how they are built (docs/ap
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import math
@@ -24,8 +23,9 @@ from reframe.core.builtins import fixture, run_after, run_before, variable
 from reframe.core.meta import make_test
 
 from checks import building
+from checks.applications.faults import FaultyNetwork
 from checks.base import PlacedCheck, Scale, chosen
-from checks.building import Build, applications_build
+from checks.building import applications_build
 from checks.multirail import POSTER
 from railyard.applications import mpip, torus_counters
 from railyard.applications.launch import PROFILER, need_parser
@@ -43,25 +43,14 @@ from railyard.records.record import Software
 #: Subfolders in which programs are searched: of a Spack view, of OSU's installation, of OSU's build folder.
 PLACES = ("", "bin", "lib", "libexec/osu-micro-benchmarks/mpi/*", "c/mpi/*/*")
 DIGITS = 12
-SEVERAL = 2
-VARIANTS_LABEL = "railyard.variants."
 DECOMPOSITIONS = ("cube", "plane", "chain")
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
-    """Ranks of a scale: their grid (Z, Y, X, because these programs count X fastest) and the ranks per node."""
-
-    grid: tuple[int, int, int]
-    ranks_per_node: int = 1
-
-
-#: Sizes of machines that the sizes of a program are chosen for.
-MACHINES: Mapping[str, Machine] = {
-    "laptop": Machine(grid=(2, 2, 2)),
-    "ci": Machine(grid=(3, 3, 3)),
-    "node": Machine(grid=(4, 4, 4), ranks_per_node=64),
-    "rack": Machine(grid=(8, 8, 8), ranks_per_node=64),
+#: Sizes of machines that the sizes of a program are chosen for: the grid of ranks (Z, Y, X, because these programs
+#: count X fastest), and the ranks per node.
+MACHINES: Mapping[str, tuple[tuple[int, int, int], int]] = {
+    "laptop": ((2, 2, 2), 1),
+    "ci": ((3, 3, 3), 1),
+    "node": ((4, 4, 4), 64),
+    "rack": ((8, 8, 8), 64),
 }
 #: The scales of other checks.
 ALIASES: Mapping[str, str] = {"small": "laptop", "standard": "node", "large": "rack"}
@@ -97,6 +86,12 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
         "__doc__": "MPI with OpenMP: two threads per rank, for a program that is built with OpenMP.",
         "placements": ["cart-create"],
         "threads": 2,
+    },
+    "faults": {
+        "__doc__": "On a sound network, and with each of three faults.",
+        "studies": ["ezell2013"],
+        "valid_systems": ["+torus %origin=emulated"],
+        "placements": ["cart-create"],
     },
 }
 
@@ -156,22 +151,18 @@ class ApplicationCheck(PlacedCheck):
         self.scale = ALIASES.get(self.scale, self.scale)
         if self.grid or self.scale not in MACHINES:
             return
-        machine = MACHINES[self.scale]
-        self.grid, self.ranks_per_node = self._decomposed(machine.grid), machine.ranks_per_node
-        if machine.ranks_per_node == 1 and not self.torus:
-            self.block = list(machine.grid)
+        cube, self.ranks_per_node = MACHINES[self.scale]
+        self.grid = decomposed(getattr(self, "decomposition", "cube"), cube)
+        if self.ranks_per_node == 1 and not self.torus:
+            self.block = list(cube)
 
     def _scale(self, where: Partition) -> Scale:
         """Return the scale of message sizes: by the number of ranks, or for few ranks by the partition's origin."""
         return chosen(self.name, MESSAGES.get(self.scale, ""), where.origin)
 
-    def _decomposed(self, cube: tuple[int, int, int]) -> list[int]:
-        """Return the program's grid of as many ranks as the scale's cube has."""
-        return list(cube)
-
     def _image_file(self) -> str:
         """Return the image that was named, or the one that is built, if launches run from it."""
-        wanted = self.build == Build.IMAGE or Software.IMAGE in self.software
+        wanted = self.build == Software.IMAGE or Software.IMAGE in self.software
         return self.image or (str(building.image_file(self._mpi())) if wanted else "")
 
     def _mpi(self) -> str:
@@ -257,11 +248,11 @@ class ApplicationCheck(PlacedCheck):
 
         A program that Spack did not build is judged after it has run, by its witness.
         """
-        if self.threads < SEVERAL:
+        if self.threads < 2:
             return
         native = labels_of(self.paths[self.program]) if self.paths else {}
         for labels in (native, self.prepared.carried.labels if self.prepared.carried else {}):
-            if self.without_openmp in labels.get(f"{VARIANTS_LABEL}{self.package}", "").split():
+            if self.without_openmp in labels.get(f"railyard.variants.{self.package}", "").split():
                 need = f"{self.threads} threads per rank need it: -S programs=FOLDER names one that has it"
                 self.skip(
                     f"Spack built {self.program} without OpenMP ({self.package} {self.without_openmp}), and {need}"
@@ -269,7 +260,7 @@ class ApplicationCheck(PlacedCheck):
 
     def _waits_passively(self) -> bool:
         """Return whether a rank's threads must not spin: ranks of a virtual torus share this machine's processors."""
-        return self.threads >= SEVERAL and self.prepared.where.origin == "emulated"
+        return self.threads > 1 and self.prepared.where.origin == "emulated"
 
     @run_before("run")
     def write_inputs(self) -> None:
@@ -333,9 +324,6 @@ class MiniAppCheck(ApplicationCheck):
     #: How the program divides its ranks: cube, plane (two dimensions) or chain (one). Placements are computed from it.
     decomposition = variable(str, value="cube")
 
-    def _decomposed(self, cube: tuple[int, int, int]) -> list[int]:
-        return decomposed(self.decomposition, cube)
-
     @run_after("setup")
     @plainly()
     def choose_size(self) -> None:
@@ -372,7 +360,8 @@ def variants(*names: str, poster: Sequence[str] = ()) -> Callable[[type[MiniAppC
             chosen = {**VARIANTS[name], **({"studies": ["llnl-multirail"]} if name in poster else {})}
             if "nics" in chosen:
                 chosen["grid"] = decomposed(check.decomposition, (2, 2, 2))
-            variant = make_test(f"{check.benchmark}_{name}", (check,), chosen, module=check.__module__)
+            bases = (FaultyNetwork, check) if name == "faults" else (check,)
+            variant = make_test(f"{check.benchmark}_{name}", bases, chosen, module=check.__module__)
             setattr(sys.modules[check.__module__], variant.__name__, rfm.simple_test(variant))
         return check
 
@@ -395,7 +384,7 @@ def lacking(name: str, mpi: str, *, is_built: bool) -> str:
     if not is_built:
         return f"no {name} on the PATH, and railyard does not build it: -S programs=FOLDER names a folder that has it"
     where, which = os.path.relpath(building.view(mpi), CHECKOUT), "" if mpi in {"", "openmpi"} else f"MPI={mpi} "
-    how = f"`make spack`, then `{which}{building.COMMANDS[Build.NATIVE]}` or reframe with -S build={Build.NATIVE}"
+    how = f"`make spack`, then `{which}{building.COMMANDS[Software.NATIVE]}` or reframe with -S build=native"
     return f"no {name} in {where} or on the PATH: {how}; -S programs=FOLDER names a folder"
 
 

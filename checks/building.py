@@ -11,9 +11,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ from reframe.core.backends import getlauncher
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 from reframe.core.logging import getlogger
 
+from railyard.base import sysfs
 from railyard.base.checkout import BUILD, CHECKOUT
 from railyard.base.errors import InputError
 from railyard.placed.mixin import plainly
@@ -39,51 +38,32 @@ BUILT_AS = {"cray-mpich": "mpich"}
 OWN_SPACKS = ("build/carried/spack", "build/tools/spack")
 #: Variables of the builds that name a file or a folder.
 PATHS = ("BASE", "BUILD_BASE", "LOCK", "MIRROR", "RAILYARD_ENVIRONMENTS", "SCOPE")
-
-
-class Build(StrEnum):
-    """The values of `-S build=...`: which build runs first."""
-
-    IMAGE = "image"
-    NATIVE = "native"
-    NONE = "none"
-
-
-#: The command that builds each kind, from the checkout.
-COMMANDS: Mapping[Build, str] = {
-    Build.IMAGE: "containers/build-image applications",
-    Build.NATIVE: "containers/build-native",
+#: The command that builds programs of each kind, from the checkout.
+COMMANDS: Mapping[Software, str] = {
+    Software.IMAGE: "containers/build-image applications",
+    Software.NATIVE: "containers/build-native",
 }
+#: The value of `-S build=...` with which nothing is built; the others are the kinds.
+NOTHING = "none"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """The `-S` variables of a session that decide its builds, and which programs exist already.
+def kinds_to_build(
+    build: str, spack: Path | None, *, image: str = "", software: Sequence[str] = (), there: Collection[Software] = ()
+) -> list[Software]:
+    """Return what a session builds, by its `-S` variables; InputError for an unknown value of `build`.
 
-    `image` is the image that was named, `software` whose programs are to run, `programs_there` whether native programs
-    were named or built, `image_there` whether the image of the session's MPI was built.
+    `image` is the image that was named, and `software` whose programs are to run. `there` has NATIVE if native programs
+    were named or built, and IMAGE if the image of the session's MPI was built. A build that `build` names always runs,
+    and fails without a Spack. Otherwise it runs if the programs are missing and there is a Spack.
     """
-
-    build: str
-    image: str = ""
-    software: Sequence[str] = ()
-    programs_there: bool = False
-    image_there: bool = False
-
-    def needs(self, kind: Build, spack: Path | None) -> bool:
-        """Return whether a build of this kind is to run; InputError for an unknown value of `build`.
-
-        A build that `build` names always runs, and fails without a Spack. Otherwise it runs if the programs are missing
-        and there is a Spack.
-        """
-        if self.build and self.build not in set(Build):
-            raise InputError("build", "", self.build, ", ".join(Build))
-        if self.build == Build.NONE or (kind is Build.IMAGE and self.image):
-            return False
-        usual = Software.IMAGE if self.image or self.build == Build.IMAGE else Software.NATIVE
-        is_there = self.image_there if kind is Build.IMAGE else self.programs_there
-        lacks = kind.value in (self.software or [usual]) and not is_there
-        return self.build == kind or (lacks and spack is not None)
+    if build not in {"", NOTHING, *COMMANDS}:
+        raise InputError("build", "", build, ", ".join([*COMMANDS, NOTHING]))
+    if build == NOTHING:
+        return []
+    usual = Software.IMAGE if image or build == Software.IMAGE else Software.NATIVE
+    kinds = [Software.NATIVE] if image else [Software.NATIVE, Software.IMAGE]
+    missing = [kind for kind in kinds if spack and kind in (software or [usual]) and kind not in there]
+    return [kind for kind in kinds if kind == build or kind in missing]
 
 
 def mpi_of(features: Sequence[str]) -> str:
@@ -126,8 +106,7 @@ def whole_paths(environ: Mapping[str, str]) -> dict[str, str]:
 
 def labels(folder: Path) -> dict[str, str]:
     """Return the labels of a native build, named as an image's; empty for programs of another origin."""
-    file = folder.parent / "labels"
-    lines = file.read_text().splitlines() if file.is_file() else []
+    lines = sysfs.text(folder.parent / "labels").splitlines()
     return {name: words for name, _, words in (line.partition(" ") for line in lines)}
 
 
@@ -176,15 +155,10 @@ class applications_build(BuildHere):
         """Choose the build's command, or a command that does nothing."""
         self.mpi = mpi_of(self.current_environ.features)
         self.spack = spack(self.current_partition.extras.get("spack", ""), os.environ)
-        wish = Wish(
-            build=self.build,
-            image=self.image,
-            software=self.software,
-            programs_there=bool(self.programs) or view(self.mpi).is_dir(),
-            image_there=image_file(self.mpi).is_file(),
-        )
-        kinds = (Build.NATIVE, Build.IMAGE) if self.mpi else ()
-        self.wanted = [kind for kind in kinds if wish.needs(kind, self.spack)]
+        there = [Software.NATIVE] if self.programs or view(self.mpi).is_dir() else []
+        there += [Software.IMAGE] if image_file(self.mpi).is_file() else []
+        wishes = {"image": self.image, "software": self.software, "there": there}
+        self.wanted = kinds_to_build(self.build, self.spack, **wishes) if self.mpi else []
         words = {kind: [*COMMANDS[kind].split(), *([str(self.spack)] if self.spack else [])] for kind in self.wanted}
         # A command runs in another folder than the checkout.
         commands = [[str(CHECKOUT / program), *arguments] for program, *arguments in words.values()]
@@ -200,8 +174,8 @@ class applications_build(BuildHere):
             for kind in self.wanted:
                 getlogger().info(f"[ BUILD    ] {kind} for {self.mpi} by {where}; progress: {self.log(kind)}")
 
-    def log(self, kind: Build) -> Path:
+    def log(self, kind: Software) -> Path:
         """Return the path of a build's log."""
-        if kind is Build.NATIVE:
+        if kind is Software.NATIVE:
             return ENVIRONMENTS.absolute() / f"{self.mpi}.log"
         return BUILD / f"{image_file(self.mpi).name}.log"

@@ -21,8 +21,8 @@ from railyard.jobs.partition import Partition
 from railyard.placements.topology import catalog
 from railyard.tender import presets
 
-#: Every rule as `preset: name of the rule`.
-RULES = [f"{preset}: {rule.name}" for preset in presets.names() for rule in presets.load(preset).rules]
+#: Every rule by `preset: name of the rule`.
+RULES = {f"{preset}: {rule.name}": rule for preset in presets.names() for rule in presets.load(preset).rules}
 LARGE = 1 << 16
 
 
@@ -33,7 +33,7 @@ class procurement(OsuCheck):
     descr = "A rule of a public procurement"
     tags = {"procurement"}
     #: The procurement, and the name of its rule.
-    rule = parameter(RULES, loggable=True)
+    rule = parameter(list(RULES), loggable=True)
     torus = "dual-rail-small"
     placements = ["plain"]
     small = {"largest": 0, "iterations": 10, "warmups": 2, "window": 8}
@@ -47,8 +47,7 @@ class procurement(OsuCheck):
     @property
     def stated(self) -> presets.Rule:
         """Return the rule as its file has it."""
-        name = str(self.rule).partition(": ")[2]
-        return next(rule for rule in presets.load(self.preset).rules if rule.name == name)
+        return RULES[str(self.rule)]
 
     @property
     def test(self) -> str:
@@ -64,7 +63,8 @@ class procurement(OsuCheck):
     def _fitted(self, spec: JobSpec, where: Partition) -> JobSpec:
         """Skip what does not apply here, with the reason; otherwise take the rule's nodes and ranks."""
         per_node = 1
-        if self._of_rule("ranks_per_node") == presets.PER_NIC:  # as the partition names NICs, or the network's rails
+        if getattr(self.stated.test, "ranks_per_node", None) == presets.PER_NIC:
+            # As many as the partition names NICs, or the network's rails.
             named = self.torus if where.origin != "measured" else where.topology
             per_node = len(where.devices or ()) or (catalog.load(named).rails if named else 1)
         spec = dataclasses.replace(spec, ranks_per_node=per_node, grid=(per_node * 2,))
@@ -73,13 +73,10 @@ class procurement(OsuCheck):
             self.skip(f"{self.rule}: {reason}")
         if self.stated.test and self.stated.test.program not in osu.PROGRAMS:
             self.skip(f"{self.rule}: the checks of {self.stated.test.program} have the tag {self.preset}, too")
-        nodes = available if self._of_rule("nodes") == presets.SYSTEM else 2
+        nodes = available if getattr(self.stated.test, "nodes", None) == presets.SYSTEM else 2
         ranks = nodes * per_node
-        grid = (ranks - 1 + ranks % 2 if self._of_rule("odd_ranks") else ranks,)
+        grid = (ranks - 1 + ranks % 2 if getattr(self.stated.test, "odd_ranks", None) else ranks,)
         return super()._fitted(dataclasses.replace(spec, grid=grid), where)
-
-    def _of_rule(self, name: str) -> object:
-        return getattr(self.stated.test, name, None)
 
     @run_after("setup")
     def leave_out_what_is_forbidden(self) -> None:

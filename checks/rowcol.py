@@ -12,7 +12,7 @@ from reframe.core.builtins import run_after, variable
 from reframe.core.exceptions import ReframeError
 
 from checks.base import GROUP_PLACEMENTS, REAL, SizedCheck
-from railyard.torus.simulated.smpi import SimulationCost, SimulationLimits, collective_cost
+from railyard.torus.simulated.smpi import collectives_excess
 
 #: Bytes per pair from which SMPI's selector for MPICH uses an algorithm that works for even numbers of ranks only.
 LONG_ALLTOALL = 32768
@@ -61,11 +61,9 @@ class RowcolCheck(SizedCheck):
         """
         if not self._is_simulated():
             return
-        need = SimulationCost()
-        for split, name, size in itertools.product(self.splits, self.collectives, self.sizes):
-            groups, ranks = self._groups(split)
-            need += collective_cost(name, groups, ranks, size_bytes=size, rounds=self.repeats + 1)
-        if excess := need.excess(SimulationLimits()):
+        cases = itertools.product(self.splits, self.collectives, self.sizes)
+        collectives = ((name, *self._groups(split), size) for split, name, size in cases)
+        if excess := collectives_excess(collectives, rounds=self.repeats + 1):
             sizes, nodes = ", ".join(map(str, self.sizes)), "x".join(map(str, self._nodes()))
             raise ReframeError(f"{self.name}: sizes {sizes}, {nodes} nodes: {excess}; expected fewer or smaller")
 

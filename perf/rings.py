@@ -14,7 +14,7 @@ from rich.table import Table
 from perf.vtorus import console
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import TURNS, Topology
-from railyard.torus.native.messages import SHAPE, Message, arrivals_s
+from railyard.torus.native.messages import SHAPE, Message, arrivals_s, outputs
 from railyard.torus.plan.plan import ETHERNET_BYTES
 
 CELLS, HEADERS = 500, 54
@@ -44,7 +44,8 @@ def ends(topology: Topology, hops: int) -> tuple[float, float]:
     targets = ((node + hops * rows) % count for node in range(count))  # nodes are numbered along X slowest
     messages = [Message(source=node, target=to, size_bytes=size_bytes) for node, to in enumerate(targets)]
     theory_s = hops * CELLS * CELL_BYTES / (RATE_GBYTE_S * 1e9 * SHAPE.rate_scale)
-    due_s = arrivals_s(topology, messages)
+    (output,) = outputs(topology, [messages])
+    due_s = arrivals_s(output)
     return min(due_s) / theory_s, max(due_s) / theory_s
 
 

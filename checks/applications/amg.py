@@ -7,7 +7,7 @@ import reframe  # noqa: F401 - ReFrame loads files that import it
 from checks.application import MiniAppCheck, variants
 
 
-@variants("weak", "strong", "profile", poster=["multirail", "mpi_time", "hybrid"])
+@variants("weak", "strong", "profile", "faults", poster=["multirail", "mpi_time", "hybrid"])
 class AmgCheck(MiniAppCheck):
     """A Laplacian with 27 points on a cube of cubes, solved by conjugate gradients with multigrid; it must converge."""
 

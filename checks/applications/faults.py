@@ -1,4 +1,4 @@
-"""Mini-applications on a network with faults: the combinations that Ezell, CUG'13, names as future work.
+"""A network with faults, for the variant `faults` of a mini-application: what Ezell, CUG'13, names as future work.
 
 Each check runs one program in one scenario; the report compares the scenarios case by case. The faults are put on the
 virtual torus before the first launch, and the record names them. Leaves out: faults that appear while a program runs.
@@ -8,13 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
-from checks.applications.amg import AmgCheck
-from checks.applications.lulesh import LuleshCheck
-from checks.applications.minife import MinifeCheck
-from checks.applications.minighost import MinighostCheck
+from railyard.placed.mixin import PLUGIN
 
 #: Scenario -> faults, as arguments of `railyard torus fault`. `cabinet` is Ezell's auto-throttled cabinet: each node of
 #: the plane X = 0 sends at a quarter of its rate.
@@ -29,7 +25,7 @@ SCENARIOS = {
 DETOUR_ROUTERS = 3
 
 
-class FaultyNetwork(rfm.RegressionTestPlugin):
+class FaultyNetwork(PLUGIN):
     """A network with the faults of one scenario."""
 
     parameters: Any
@@ -54,39 +50,3 @@ class FaultyNetwork(rfm.RegressionTestPlugin):
             *self.preparations,
             *(f'railyard torus fault "$RAILYARD_TORUS" {words} || exit 1' for words in SCENARIOS[self.scenario]),
         ]
-
-
-@rfm.simple_test
-class lulesh_faults(FaultyNetwork, LuleshCheck):
-    """LULESH in each scenario."""
-
-    studies = ["ezell2013"]
-    valid_systems = ["+torus %origin=emulated"]
-    placements = ["cart-create"]
-
-
-@rfm.simple_test
-class amg_faults(FaultyNetwork, AmgCheck):
-    """AMG in each scenario."""
-
-    studies = ["ezell2013"]
-    valid_systems = ["+torus %origin=emulated"]
-    placements = ["cart-create"]
-
-
-@rfm.simple_test
-class minife_faults(FaultyNetwork, MinifeCheck):
-    """Conjugate gradients of miniFE in each scenario."""
-
-    studies = ["ezell2013"]
-    valid_systems = ["+torus %origin=emulated"]
-    placements = ["cart-create"]
-
-
-@rfm.simple_test
-class minighost_faults(FaultyNetwork, MinighostCheck):
-    """MiniGhost in each scenario."""
-
-    studies = ["ezell2013"]
-    valid_systems = ["+torus %origin=emulated"]
-    placements = ["cart-create"]

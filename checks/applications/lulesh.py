@@ -8,7 +8,7 @@ from reframe.core.builtins import run_after, variable
 from checks.application import MiniAppCheck, variants
 
 
-@variants("profile", poster=["multirail", "mpi_time", "hybrid"])
+@variants("profile", "faults", poster=["multirail", "mpi_time", "hybrid"])
 class LuleshCheck(MiniAppCheck):
     """The Sedov blast on a cube of domains; its final energy is verified where it runs to the end."""
 

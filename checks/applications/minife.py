@@ -7,7 +7,7 @@ from reframe.core.builtins import run_after
 from checks.application import MiniAppCheck, variants
 
 
-@variants("weak", "strong", "profile", poster=["multirail", "mpi_time", "hybrid"])
+@variants("weak", "strong", "profile", "faults", poster=["multirail", "mpi_time", "hybrid"])
 class MinifeCheck(MiniAppCheck):
     """Conjugate gradients on a cube of hexahedra, the solution compared with the analytic one."""
 

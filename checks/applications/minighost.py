@@ -8,7 +8,7 @@ from reframe.core.builtins import run_after, variable
 from checks.application import MiniAppCheck, variants
 
 
-@variants("weak", "strong", "profile", poster=["multirail"])
+@variants("weak", "strong", "profile", "faults", poster=["multirail"])
 class MinighostCheck(MiniAppCheck):
     """A 27-point stencil that sends the messages of all variables together, as in the paper; heat must be conserved."""
 

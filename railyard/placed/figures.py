@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,40 +51,27 @@ def variant(name: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A performance variable of a test: how to evaluate it, its unit as the test has it, and the better direction.
+    """A performance variable of a test: its name and unit there, how to evaluate it, and the figure of a record."""
+
+    name: str
+    unit: str
+    evaluate: Callable[[], Any]
+    fom: Fom
+
+
+def recorded(name: str, unit: str, better: str = "") -> Fom:
+    """Return a test's variable as a record declares it; its unit is `count` if the test's is not registered.
 
     Without a direction, which only references have, that of the unit applies: times are better if lower, rates if
     higher.
     """
-
-    evaluate: Callable[[], Any]
-    unit: str
-    better: str = ""
-
-    def fom(self, name: str) -> Fom:
-        """Return a figure of this name as a record declares it; its unit is `count` if the test's is not registered."""
-        stem = re.sub(r"[^a-z0-9_]+", "_", name.lower()).strip("_")
-        stem = stem if stem[:1].isalpha() else f"figure_{stem}"
-        unit = suffix(self.unit)
-        declared = units.fom(stem if stem.endswith(f"_{unit}") else f"{stem}_{unit}", unit, Better.NEITHER)
-        measures = declared.unit.measures
-        usual = Better.LOWER if measures == "time" else Better.HIGHER if "rate" in measures else Better.NEITHER
-        return units.fom(declared, unit, self.better or usual)
-
-
-def declared(own: Mapping[str, Figure]) -> dict[str, Fom]:
-    """Return the variables of a test as a record declares them, by their own names.
-
-    Of names that differ only in letters which a record's names cannot have, the later ones get a number.
-    """
-    foms: dict[str, Fom] = {}
-    for name, figure in own.items():
-        fom, number = figure.fom(name), 1
-        while fom in foms.values():
-            number += 1
-            fom = figure.fom(f"{name} {number}")
-        foms[name] = fom
-    return foms
+    stem = re.sub(r"[^a-z0-9_]+", "_", name.lower()).strip("_")
+    stem = stem if stem[:1].isalpha() else f"figure_{stem}"
+    registered = suffix(unit)
+    name = stem if stem.endswith(f"_{registered}") else f"{stem}_{registered}"
+    measures = units.fom(name, registered, Better.NEITHER).unit.measures
+    usual = Better.LOWER if measures == "time" else Better.HIGHER if "rate" in measures else Better.NEITHER
+    return units.fom(name, registered, better or usual)
 
 
 def suffix(unit: str) -> str:
@@ -96,29 +83,36 @@ def suffix(unit: str) -> str:
     return registered.name if registered else "count"
 
 
-def unknown(own: Mapping[str, Figure]) -> list[str]:
+def unknown(own: Sequence[Figure]) -> list[str]:
     """Return the variables with a unit that is not registered, each with that unit."""
     return [
-        f"{name}: {figure.unit!r}"
-        for name, figure in own.items()
+        f"{figure.name}: {figure.unit!r}"
+        for figure in own
         if figure.unit.strip() and suffix(figure.unit) == "count" and not units.find(figure.unit)
     ]
 
 
-def performance_variables(test: Any) -> dict[str, Figure]:
-    """Return the performance variables of a test, of either of ReFrame's two forms."""
-    own: dict[str, Figure] = {}
+def performance_variables(test: Any) -> list[Figure]:
+    """Return the performance variables of a test, of either of ReFrame's two forms.
+
+    Of names that differ only in letters which a record's names cannot have, the later ones get a number.
+    """
+    own: dict[Fom, Figure] = {}
     patterns = getattr(test, "perf_patterns", None) or {}
-    for name, expr in [*test.perf_variables.items(), *patterns.items()]:
+    for name, expr in {**test.perf_variables, **patterns}.items():
         entry, better = _reference(test, name), ""
         if len(entry) > 2 and (entry[1] is None) != (entry[2] is None):  # a bound on one side alone is a direction
             better = Better.LOWER if entry[1] is None else Better.HIGHER
         if name in patterns:
-            unit = str(entry[3] or "") if len(entry) > 3 else ""
-            own[name] = Figure(evaluate=functools.partial(sn.evaluate, expr), unit=unit, better=better)
+            unit, evaluate = str(entry[3] or "") if len(entry) > 3 else "", functools.partial(sn.evaluate, expr)
         else:
-            own[name] = Figure(evaluate=expr.evaluate, unit=expr.unit, better=better)
-    return own
+            unit, evaluate = expr.unit, expr.evaluate
+        fom, number = recorded(name, unit, better), 1
+        while fom in own:
+            number += 1
+            fom = recorded(f"{name} {number}", unit, better)
+        own[fom] = Figure(name=name, unit=unit, evaluate=evaluate, fom=fom)
+    return list(own.values())
 
 
 def _reference(test: Any, name: str) -> Sequence[Any]:
@@ -162,18 +156,14 @@ def fault(test: Any, launch: Planned) -> str:
     return "" if accepted else "sanity: its function is false"
 
 
-def values(test: Any, launch: Planned, figures: Mapping[str, Figure]) -> dict[Fom, float]:
-    """Return the performance variables of a launch as its record declares them, without those that it does not give."""
+def values(test: Any, launch: Planned, own: Sequence[Figure]) -> dict[Fom, float]:
+    """Return the performance variables of a launch, without those that it does not give."""
     taken: dict[Fom, float] = {}
-    foms = declared(figures)
     with output_of(test, launch):
-        for name, figure in figures.items():
-            try:
+        for figure in own:
+            with suppress(*FAULTS):
                 value = float(figure.evaluate())
-            except FAULTS:
-                continue
-            if math.isfinite(value):
-                taken[foms[name]] = value
+                taken |= {figure.fom: value} if math.isfinite(value) else {}
     return taken
 
 

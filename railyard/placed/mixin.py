@@ -19,7 +19,7 @@ import sysconfig
 import types
 import uuid
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -206,7 +206,7 @@ class Placed(_Variables):
         ]
         good = next((launch for launch, why in self.launch_faults if not why), None)
         if good is None:
-            self._judged({})
+            self._judged([])
             raise SanityError(self._wrong() or "no launch ended")
         # ReFrame evaluates the function once more, for this launch.
         self.job._stdout, self.job._stderr = f"{good.stem}.out", f"{good.stem}.err"
@@ -224,7 +224,7 @@ class Placed(_Variables):
         self._judged(own)
         if wrong := self._wrong():
             raise SanityError(wrong)
-        foms = {str(fom): (name, own[name].unit) for name, fom in figures.declared(own).items()}
+        foms = {str(figure.fom): (figure.name, figure.unit) for figure in own}
         foms = foms or {str(figures.WALL_TIME): ("elapsed", "s")}
         self.perf_patterns = None
         self.perf_variables = {
@@ -232,13 +232,13 @@ class Placed(_Variables):
             for name, value, unit in reported(self.record, foms, list(self.record.case.nic_policies))
         }
 
-    def _judged(self, of: Mapping[str, figures.Figure]) -> None:
+    def _judged(self, own: Sequence[figures.Figure]) -> None:
         """Write the figures of each launch, and make the record; without a variable the figure is the wall time."""
         folder = Path(self.stagedir)
         for launch, why in self.launch_faults:
             elapsed_s = job_folder.launch(folder, launch).elapsed_s
             wall_time = {} if elapsed_s is None else {figures.WALL_TIME: elapsed_s}
-            taken = figures.values(self, launch, of) if of and not why else wall_time
+            taken = figures.values(self, launch, own) if own and not why else wall_time
             figures.write(folder, launch, why, {} if why else taken)
         self._make_record()
 

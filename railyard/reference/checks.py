@@ -206,8 +206,8 @@ def _nodes(check: Any) -> str:
     grid, per_node = list(check.grid), int(check.ranks_per_node)
     application = importlib.import_module("checks.application")
     if not grid and issubclass(check, application.ApplicationCheck):
-        machine = application.MACHINES[str(check.scale)]
-        grid, per_node = list(machine.grid), machine.ranks_per_node
+        cube, per_node = application.MACHINES[str(check.scale)]
+        grid = list(cube)
     if grid:
         return f"{-(-math.prod(grid) // per_node):,}"
     if set(check.param_space.params) & {"side", "nodes"} or check.allocation == "axes":

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from checks import building
-from checks.building import Build, Wish
+from checks.building import kinds_to_build
 from railyard.base.errors import InputError
 from railyard.records.record import Software
 
@@ -16,35 +17,35 @@ NATIVE, IMAGE = Software.NATIVE, Software.IMAGE
 
 
 @pytest.mark.parametrize(
-    ("wish", "spack", "built"),
+    ("build", "spack", "wishes", "built"),
     [
         # Nothing is named: what is missing is built, but not without a Spack.
-        (Wish(build=""), SPACK, {Build.NATIVE}),
-        (Wish(build=""), None, set()),
-        (Wish(build="", programs_there=True), SPACK, set()),
-        (Wish(build="", software=[IMAGE]), SPACK, {Build.IMAGE}),
-        (Wish(build="", software=[NATIVE, IMAGE], programs_there=True), SPACK, {Build.IMAGE}),
-        (Wish(build="", software=[NATIVE, IMAGE], programs_there=True, image_there=True), SPACK, set()),
+        ("", SPACK, {}, {NATIVE}),
+        ("", None, {}, set()),
+        ("", SPACK, {"there": [NATIVE]}, set()),
+        ("", SPACK, {"software": [IMAGE]}, {IMAGE}),
+        ("", SPACK, {"software": [NATIVE, IMAGE], "there": [NATIVE]}, {IMAGE}),
+        ("", SPACK, {"software": [NATIVE, IMAGE], "there": [NATIVE, IMAGE]}, set()),
         # A kind is named: it is built again where its sources changed, and fails without a Spack.
-        (Wish(build="native", programs_there=True), None, {Build.NATIVE}),
-        (Wish(build="image", image_there=True), None, {Build.IMAGE}),
-        (Wish(build="image", software=[NATIVE, IMAGE]), SPACK, {Build.IMAGE, Build.NATIVE}),
+        ("native", None, {"there": [NATIVE]}, {NATIVE}),
+        ("image", None, {"there": [IMAGE]}, {IMAGE}),
+        ("image", SPACK, {"software": [NATIVE, IMAGE]}, {IMAGE, NATIVE}),
         # An image is named: it is not built; programs only where they are to run beside it.
-        (Wish(build="", image="a.sif"), SPACK, set()),
-        (Wish(build="", image="a.sif", software=[NATIVE, IMAGE]), SPACK, {Build.NATIVE}),
-        (Wish(build="image", image="a.sif"), SPACK, set()),
+        ("", SPACK, {"image": "a.sif"}, set()),
+        ("", SPACK, {"image": "a.sif", "software": [NATIVE, IMAGE]}, {NATIVE}),
+        ("image", SPACK, {"image": "a.sif"}, set()),
         # Nothing is to be built, whatever is missing.
-        (Wish(build="none"), SPACK, set()),
-        (Wish(build="none", software=[NATIVE, IMAGE]), SPACK, set()),
+        ("none", SPACK, {}, set()),
+        ("none", SPACK, {"software": [NATIVE, IMAGE]}, set()),
     ],
 )
-def test_what_a_session_builds(wish: Wish, spack: Path | None, built: set[Build]) -> None:
-    assert {kind for kind in (Build.IMAGE, Build.NATIVE) if wish.needs(kind, spack)} == built
+def test_what_a_session_builds(build: str, spack: Path | None, wishes: dict[str, Any], built: set[Software]) -> None:
+    assert set(kinds_to_build(build, spack, **wishes)) == built
 
 
 def test_a_word_that_is_no_build_is_refused() -> None:
     with pytest.raises(InputError, match=r"build: 'sif' .*image, native, none"):
-        Wish(build="sif").needs(Build.IMAGE, SPACK)
+        kinds_to_build("sif", SPACK)
 
 
 def test_the_sites_word_for_spack_comes_before_the_environments() -> None:

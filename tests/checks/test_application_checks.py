@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import CHECKOUT, HUNG_S, environment, executable
-from support.reframe import QUICK, assert_passed, into, reading, reframe_of, settings
+from support.reframe import assert_passed, into, reframe_in, settings
 
 from railyard.applications.programs import osu
 from railyard.records.record import Launch, Record
@@ -36,9 +36,7 @@ PROGRAMS = [
 
 
 def reframe(tmp_path: Path, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
-    fixed = ["--prefix", str(tmp_path), "-C", str(CHECKOUT / "reframe.yml"), *reading(*arguments)]
-    system = ["--system", "vtorus:netns", *into(tmp_path)]
-    return reframe_of(*fixed, *system, *arguments, **{**QUICK, **changes})
+    return reframe_in(tmp_path)(*into(tmp_path), *arguments, **changes)
 
 
 @pytest.fixture(scope="session")
@@ -151,16 +149,6 @@ def test_a_build_without_openmp_is_skipped_where_ranks_are_to_have_threads(tmp_p
     assert ", 2 skipped," in done.stdout, "UMT and LULESH, which no label calls so, are to run"
 
 
-def test_a_program_without_openmp_is_no_hybrid(tmp_path: Path, programs: Path, replay: Path) -> None:
-    """The witness counts the threads from inside, so that a program by hand cannot pass for a hybrid one."""
-    (replay / "0.out").write_text((DATA / "amg-8.out").read_text())
-    chosen = ["-n", "amg_hybrid", "-S", f"programs={programs}", "-S", "placements=plain", "-S", "launches=1"]
-    done = reframe(tmp_path, "-r", *chosen, REPLAY=str(replay))
-    record = of_record(tmp_path)
-    assert done.returncode != 0 and record.status == "failed"
-    assert "AMG: threads: 0 is not valid; expected 2, as were requested" in record.reason, record.reason
-
-
 @pytest.mark.parametrize(("scale", "expected"), [("", 0.00001), ("0.0003", 0.0003)])
 def test_a_checks_own_rate_scale_gives_way_to_the_users(
     *, tmp_path: Path, programs: Path, torus_name: str, scale: str, expected: float
@@ -197,8 +185,13 @@ def test_good_and_bad_launches_of_one_job(tmp_path: Path, programs: Path, replay
     assert "signal 9" in killed.reason
 
 
-def test_worlds_of_one_rank_each_fail_and_are_said_so(tmp_path: Path, programs: Path, replay: Path) -> None:
-    """A program whose MPI does not hear of the launcher, as one with another MPI in its image."""
+def test_a_program_without_openmp_is_no_hybrid_and_worlds_of_one_rank_each_fail_and_are_said_so(
+    tmp_path: Path, programs: Path, replay: Path
+) -> None:
+    """The witness counts the threads from inside, so that a program by hand cannot pass for a hybrid one.
+
+    The worlds are those of a program whose MPI does not hear of the launcher, as one with another MPI in its image.
+    """
     (replay / "0.out").write_text((DATA / "amg-8.out").read_text())
     alone = tmp_path / "alone"
     alone.mkdir()
@@ -206,12 +199,14 @@ def test_worlds_of_one_rank_each_fail_and_are_said_so(tmp_path: Path, programs: 
     forget = f"for name in $(env | sed -n '{heard}'); do unset $name; done"
     root = "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
     executable(alone / "amg", f'#!/bin/bash\n{forget}\n{root}\nexec {programs}/amg "$@"\n')
-    chosen = ["-n", "amg_weak", "-S", f"programs={alone}", "-S", "placements=plain", "-S", "launches=1"]
+    folders = {"amg_hybrid.programs": programs, "amg_weak.programs": alone}
+    chosen = ["-n", "amg_hybrid|amg_weak", *settings(placements="plain", launches=1, **folders)]
     done = reframe(tmp_path, "-r", *chosen, REPLAY=str(replay))
-    record = of_record(tmp_path)
-    assert done.returncode != 0 and record.status == "failed"
-    assert "8 worlds of one rank each: the program's MPI does not know what started it" in record.reason
-    assert record.reason in done.stdout
+    made = {record.case.check: record for record in archive.load_all(tmp_path / "archive")}
+    assert done.returncode != 0 and all(record.status == "failed" for record in made.values())
+    assert "AMG: threads: 0 is not valid; expected 2, as were requested" in made["amg_hybrid"].reason
+    assert "8 worlds of one rank each: the program's MPI does not know" in made["amg_weak"].reason
+    assert made["amg_weak"].reason in done.stdout
 
 
 def test_a_program_that_leaves_a_file(tmp_path: Path, programs: Path, replay: Path) -> None:

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.reframe import into, reading, records, reframe_of
+from support.reframe import into, reading, records, reframe_in
 from support.reframe import settings as words
 
 from railyard.records.record import Launch
@@ -26,9 +26,9 @@ pytestmark = [
 
 def launches(tmp_path: Path, nics: str, settings: str) -> dict[str, Launch]:
     """Return one launch for each NIC policy, of four ranks on two nodes of two rails."""
-    fixed = ["--prefix", tmp_path, "-C", "reframe.yml", *reading("-n", "ccl_gloo"), *into(tmp_path)]
     fewer = words(grid="2,2", largest=65536, iterations=20, python=PYTHON, nics=nics, nic_settings=settings)
-    done = reframe_of(*fixed, *fewer, "-r", "-n", "ccl_gloo.*all_reduce", RAILYARD_RATE_SCALE="0.00025")
+    chosen = [*reading("-n", "ccl_gloo"), "-n", "ccl_gloo.*all_reduce", *fewer, *into(tmp_path)]
+    done = reframe_in(tmp_path)("-r", *chosen, RAILYARD_RATE_SCALE="0.00025")
     made = records(tmp_path)
     assert len(made) == 1, done.stdout
     return {launch.nic_policy: launch for launch in made[0].launches}

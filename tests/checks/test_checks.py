@@ -26,7 +26,6 @@ from support.reframe import (
     into,
     records,
     reframe_in,
-    reframe_of,
     settings,
     third_launch_waits,
 )
@@ -135,16 +134,9 @@ def test_launches_are_plain_lines_in_a_seeded_random_order_and_the_record_says_h
 
 def test_a_placement_that_was_not_obeyed_fails_and_names_the_first_rank(reframe: ReFrame, tmp_path: Path) -> None:
     """A launcher that ignores the host file: first on the job's PATH, it drops what says where."""
-    wrong = tmp_path / "bin"
-    wrong.mkdir()
-    script = 'exec "{}" -np 8 $(shift 8; echo "$@")\n'.format(TORUS_BIN / "mpirun")
-    executable(wrong / "mpirun", "#!/bin/bash\n" + script)
-    config, built = (CHECKOUT / "reframe.yml").read_text(), "{{ checkout }}/build/benchmarks"
-    (tmp_path / "reframe.yml").write_text(config.replace(built, f"{wrong}:{built}"))
-    arguments = ["-r", "-n", "halo_smoke", "-S", "placements=random", *into(tmp_path)]
-    _, *words = command(tmp_path, *arguments)
-    words[words.index("-C") + 1] = str(tmp_path / "reframe.yml")
-    done = reframe_of(*words, **QUICK)
+    executable(tmp_path / "bin/mpirun", f'#!/bin/bash\nexec "{TORUS_BIN}/mpirun" -np 8 $(shift 8; echo "$@")\n')
+    wrong = settings(placements="random", preparations=f"export PATH={tmp_path}/bin:$PATH")
+    done = reframe("-r", "-n", "halo_smoke", *wrong, *into(tmp_path))
     assert done.returncode != 0
     (record,) = records(tmp_path)
     assert record.status == "failed" and record.launches[0].placement_verdict == "not-obeyed"

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from support.commands import CHECKOUT
-from support.reframe import assert_passed, command, into, records, reframe_of
+from support.reframe import assert_passed, into, records, reframe_in
 
 from railyard.records import references
 from railyard.records.store import entries
@@ -58,8 +58,7 @@ def test_every_figure_of_a_run_is_posted_and_logged_with_its_record(service: Ser
     address = f"http://127.0.0.1:{service.server_port}"
     (tmp_path / "monitoring.yml").write_text(block.replace("http://localhost:9200", address))
     options = ["-C", str(tmp_path / "monitoring.yml"), "--system", "linkload", *into(tmp_path)]
-    _, *words = command(tmp_path, "-r", "-n", CHECK, *options)
-    assert_passed(reframe_of(*words))
+    assert_passed(reframe_in(tmp_path)("-r", "-n", CHECK, *options))
     (record,) = records(tmp_path)
     values = references.medians(entries.of_record(record))
     wanted = sorted((CHECK, name, value, name.unit.text, record.sha256) for name, value in values.items())

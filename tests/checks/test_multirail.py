@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.commands import CHECKOUT, executable
-from support.reframe import into, reading, records, reframe_of, settings
+from support.commands import executable
+from support.reframe import into, records, reframe_in, settings
 
 from railyard.base.checkout import TORUS_BIN
 from railyard.records.record import Launch, Record
@@ -20,10 +20,9 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespa
 SMALL = settings(grid="4,4", cells=4096, repeats=2, launches=1)
 
 
-def run(tmp_path: Path, config: Path, *options: str) -> tuple[subprocess.CompletedProcess[str], Record]:
-    fixed = ["--prefix", tmp_path, "-C", config, *reading("-n", "multirail_halo"), *into(tmp_path)]
-    chosen = ["-r", "-n", "multirail_halo", *SMALL, *options]
-    done = reframe_of(*fixed, *chosen, RAILYARD_RATE_SCALE="0.00025")
+def run(tmp_path: Path, *options: str) -> tuple[subprocess.CompletedProcess[str], Record]:
+    chosen = ["-r", "-n", "multirail_halo", *SMALL, *into(tmp_path), *options]
+    done = reframe_in(tmp_path)(*chosen, RAILYARD_RATE_SCALE="0.00025")
     (record,) = records(tmp_path)
     return done, record
 
@@ -36,7 +35,7 @@ def shares(launch: Launch) -> dict[str, float]:
 
 
 def test_every_policy_of_the_poster_is_obeyed_and_proven(tmp_path: Path) -> None:
-    done, record = run(tmp_path, CHECKOUT / "reframe.yml", "-S", "nics=round-robin,nic-0,nic-1,local-nic")
+    done, record = run(tmp_path, "-S", "nics=round-robin,nic-0,nic-1,local-nic")
     assert record.status == "ok", done.stdout
     found = {launch.nic_policy: launch for launch in record.launches}
     assert all(launch.nic_verdict == "obeyed" for launch in found.values())
@@ -48,14 +47,9 @@ def test_every_policy_of_the_poster_is_obeyed_and_proven(tmp_path: Path) -> None
 
 def test_a_policy_that_was_not_obeyed_fails_and_names_the_first_rank(tmp_path: Path) -> None:
     """A launcher that drops the parameter: first on the job's PATH, before the torus's own mpirun."""
-    wrong = tmp_path / "bin"
-    wrong.mkdir()
     dropped = """exec "{}" $(echo "$@" | sed 's/--mca btl_tcp_if_include nic1/--mca btl_tcp_if_include nic0/')\n"""
-    executable(wrong / "mpirun", "#!/bin/bash\n" + dropped.format(TORUS_BIN / "mpirun"))
-    config = (CHECKOUT / "reframe.yml").read_text()
-    config = config.replace("{{ checkout }}/build/benchmarks", f"{wrong}:{{{{ checkout }}}}/build/benchmarks")
-    (tmp_path / "reframe.yml").write_text(config)
-    done, record = run(tmp_path, tmp_path / "reframe.yml", "-S", "nics=nic-1")
+    executable(tmp_path / "bin/mpirun", "#!/bin/bash\n" + dropped.format(TORUS_BIN / "mpirun"))
+    done, record = run(tmp_path, *settings(nics="nic-1", preparations=f"export PATH={tmp_path}/bin:$PATH"))
     assert done.returncode != 0
     assert record.status == "failed" and record.launches[0].nic_verdict == "not-obeyed"
     assert re.search(r"rank 0 on n0-0: 100\.0 % of the node's bytes left by nic0, asked nic1", done.stdout), done.stdout
@@ -63,8 +57,7 @@ def test_a_policy_that_was_not_obeyed_fails_and_names_the_first_rank(tmp_path: P
 
 def test_a_nic_that_does_not_exist_is_one_line(tmp_path: Path) -> None:
     """A dry run shows it, before anything is brought up."""
-    words = ["--prefix", tmp_path, "-C", CHECKOUT / "reframe.yml", *reading("-n", "multirail_halo")]
-    done = reframe_of(*words, "--system", "vtorus:netns", "-n", "multirail_halo", "-S", "nics=nic-2", "--dry-run")
+    done = reframe_in(tmp_path)("-n", "multirail_halo", "-S", "nics=nic-2", "--dry-run")
     (reason,) = set(re.findall(r"\* Reason: (.*)", done.stdout))
     assert done.returncode != 0 and "nic-2" in reason and "Traceback" not in done.stdout, done.stdout
 
@@ -73,7 +66,7 @@ def test_a_nic_that_does_not_exist_is_one_line(tmp_path: Path) -> None:
 def test_mpich_obeys_placements_and_nic_policies(tmp_path: Path) -> None:
     options = settings(valid_prog_environs="+mpich", ranks_per_node=1, grid="2,1", time_limit="3m")
     options += ["-p", "mpich", *settings(placements="random:1,snake", nics="nic-0,nic-1")]
-    done, record = run(tmp_path, CHECKOUT / "reframe.yml", *options)
+    done, record = run(tmp_path, *options)
     assert record.status == "ok", done.stdout
     assert len(record.launches) == 4
     for launch in record.launches:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import subprocess
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +17,7 @@ from railyard.jobs import launching
 from railyard.jobs.job.submitted import Planned
 from railyard.jobs.nodes.counted import ENERGY
 from railyard.placed import figures
-from railyard.placed.figures import Figure, fault, performance_variables, suffix, unknown, values, variant
+from railyard.placed.figures import Figure, fault, performance_variables, recorded, suffix, unknown, values, variant
 from railyard.placed.mixin import in_own_size, reported
 from railyard.placements import launchers
 from railyard.placements.nics.lines import Verbatim
@@ -73,14 +74,21 @@ def test_units_of_other_suites_are_registered_ones_or_counts(text: str, expected
 def test_a_variable_has_a_name_that_a_record_can_have_and_the_direction_of_its_unit(
     name: str, unit: str, fom: str, better: str
 ) -> None:
-    declared = Figure(evaluate=lambda: 1.0, unit=unit).fom(name)
-    assert (declared, declared.better) == (fom, better)
+    assert (recorded(name, unit), recorded(name, unit).better) == (fom, better)
+
+
+def variables(values: Mapping[str, tuple[Callable[[], Any], str]]) -> list[Figure]:
+    """Return the performance variables of a test: name -> its function and its unit."""
+    here = SimpleNamespace(fullname="a:b", name="a")
+    own = {name: SimpleNamespace(evaluate=function, unit=unit) for name, (function, unit) in values.items()}
+    test = SimpleNamespace(perf_variables=own, current_partition=here, current_system=here, reference={})
+    return performance_variables(test)
 
 
 def test_a_variable_whose_unit_is_not_registered_is_named() -> None:
     """Before, `Gib/s` was silently read as eight times as fast."""
-    own = {name: Figure(evaluate=lambda: 1.0, unit=name) for name in ("Gib/s", "Gbps", "", "count")}
-    assert unknown(own) == ["Gib/s: 'Gib/s'"]
+    own = variables({f"in {unit}": (float, unit) for unit in ("Gib/s", "Gbps", "", "count")})
+    assert unknown(own) == ["in Gib/s: 'Gib/s'"]
 
 
 def test_the_bounds_of_a_reference_decide_the_direction() -> None:
@@ -94,9 +102,9 @@ def test_the_bounds_of_a_reference_decide_the_direction() -> None:
         current_system=own,
         reference=references | {"*:rate": xfail("bug 123", (50, -0.1, None, "points"))},
     )
-    own_figures = performance_variables(test)
+    own_figures = {figure.name: figure for figure in performance_variables(test)}
     better = {"up": "higher", "down": "lower", "both": "neither", "rate": "higher"}
-    assert {name: figure.fom(name).better for name, figure in own_figures.items()} == better
+    assert {name: figure.fom.better for name, figure in own_figures.items()} == better
     assert own_figures["rate"].unit == "points"
 
 
@@ -104,11 +112,9 @@ def test_two_variables_whose_names_a_record_cannot_tell_apart_are_both_in_it(tmp
     """The second one replaced the first."""
     job = SimpleNamespace(_stdout="", _stderr="")
     launch = Planned(index=0, placement="plain", nic_policy="library-default", repeat=0, command="")
-    variables = {
-        name: Figure(evaluate=functools.partial(float, value), unit="us")
-        for name, value in {"8B latency": 1.0, "8b-latency": 2.0, "8b latency 2": 3.0}.items()
-    }
-    taken = values(SimpleNamespace(job=job, stagedir=str(tmp_path)), launch, variables)
+    given = {"8B latency": 1.0, "8b-latency": 2.0, "8b latency 2": 3.0}
+    own = variables({name: (functools.partial(float, value), "us") for name, value in given.items()})
+    taken = values(SimpleNamespace(job=job, stagedir=str(tmp_path)), launch, own)
     names = ["figure_8b_latency_us", "figure_8b_latency_2_us", "figure_8b_latency_2_2_us"]
     assert taken == dict(zip(names, (1.0, 2.0, 3.0), strict=True))
 
@@ -131,8 +137,8 @@ def test_what_a_function_raises_for_a_launch_is_one_line_or_leaves_its_variable_
     test = SimpleNamespace(job=job, stagedir=str(tmp_path), _rfm_sanity=refuse)
     launch = Planned(index=0, placement="plain", nic_policy="library-default", repeat=0, command="")
     assert fault(test, launch) == "sanity: only 3 of 4 ranks"
-    variables = {"rate": Figure(evaluate=lambda: 1 / 0, unit="MB/s"), "turn": Figure(evaluate=lambda: 2.0, unit="us")}
-    assert values(test, launch, variables) == {"turn_us": 2.0}
+    own = variables({"rate": (lambda: 1 / 0, "MB/s"), "turn": (lambda: 2.0, "us")})
+    assert values(test, launch, own) == {"turn_us": 2.0}
 
 
 def test_energy_that_nodes_counted_is_no_performance_variable_of_the_test() -> None:

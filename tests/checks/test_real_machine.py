@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from support.commands import BIN, CHECKOUT, environment
-from support.reframe import into, reading, reframe_of
+from support.reframe import into, reading, reframe_in, reframe_of
 
 from railyard.applications.programs import osu
 from railyard.base.errors import InputError
@@ -129,9 +129,8 @@ def test_a_script_writes_nothing_where_another_job_runs_or_the_directory_is_anot
 
 def test_a_job_that_runs_nothing_is_no_success_of_the_job_before(tmp_path: Path) -> None:
     """With ReFrame's `--dont-restage` the files of the job before are still there."""
-    words = ["-C", CHECKOUT / "reframe.yml", "--system", "linkload", "--prefix", tmp_path, *into(tmp_path)]
-    words += [*reading("-n", "halo_smoke"), "-r", "-n", "halo_smoke", "--keep-stage-files"]
-    ended = [reframe_of(*words), reframe_of(*words, "--dont-restage", "-S", "preparations=exit 3")]
+    words = ["--system", "linkload", *into(tmp_path), "-r", "-n", "halo_smoke", "--keep-stage-files"]
+    ended = [reframe_in(tmp_path)(*words, *more) for more in ((), ("--dont-restage", "-S", "preparations=exit 3"))]
     assert [done.returncode for done in ended] == [0, 1], ended[1].stdout
     assert "OK ]" not in ended[1].stdout and len(archive.load_all(tmp_path / "archive")) == 2
 

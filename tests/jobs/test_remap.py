@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 from support.packets import remap
+from support.packets.simulated import simulated
 
 from railyard.placements.linkload import background
 from railyard.placements.topology import catalog
-from railyard.torus.native.messages import Message, simulated
+from railyard.torus.native.messages import Message
 
 pytestmark = pytest.mark.mpi
 

@@ -125,11 +125,12 @@ def test_a_file_that_is_no_snapshot_is_one_line(railyard: Run, small: str, tmp_p
     refused(railyard("torus", "counters", small, "--since", str(path)), str(path))
 
 
+@pytest.mark.parametrize("network", ["router", "kernel"])
 def test_a_transfer_of_known_size_is_on_its_route_and_nowhere_else(
-    railyard: Run, torus_name: str, tmp_path: Path
+    railyard: Run, torus_name: str, tmp_path: Path, network: str
 ) -> None:
     """Payload x known overhead within 1 % on every link of the way; elsewhere nothing at all."""
-    tori.up(railyard, torus_name, "--rate-scale", "0.001", topology="gemini-4x4x4")
+    tori.up(railyard, torus_name, "--rate-scale", "0.001", "--network", network, topology="gemini-4x4x4")
     topo = catalog.load("gemini-4x4x4")
     source, target, size = (0, 1, 2), (2, 2, 1), 3_000_000
     before = tmp_path / "before.json"

@@ -11,7 +11,6 @@ import pytest
 from support.benchmark_runs import BIN, document
 from support.commands import Run
 
-from railyard.placements.launchers import files
 from railyard.placements.topology.catalog import load
 from railyard.torus.virtual import fidelity
 from railyard.torus.virtual.counters import PROGRAM
@@ -21,7 +20,6 @@ from railyard.torus.virtual.counters import PROGRAM
 def router_trees(small_kernel: str, tmp_path: Path) -> Iterator[Path]:
     """A folder for each router, on which root has mounted that router's sysfs."""
     topology = load("gemini-2x2x2")
-    (tmp_path / "coordinates").write_text(files.coordinates(topology))
     mounted = []
     for router in topology.routers:
         name = topology.router_name(router)
@@ -36,15 +34,16 @@ def router_trees(small_kernel: str, tmp_path: Path) -> Iterator[Path]:
 
 
 def test_routers_ports_are_counted_live(railyard: Run, small_kernel: str, router_trees: Path, tmp_path: Path) -> None:
+    coordinates = f"/run/railyard/{small_kernel}/coordinates"
     variables = {
         "RAILYARD_COUNTERS_GROUP": "torus-links",
         "RAILYARD_COUNTERS_ROOT": str(router_trees),
-        "RAILYARD_COUNTERS_COORDINATES": f"{tmp_path}/coordinates",
+        "RAILYARD_COUNTERS_COORDINATES": coordinates,
         "RAILYARD_COUNTERS_JSON": f"{tmp_path}/counted.json",
     }
     exported = [word for name in variables for word in ("-x", name)]
     load_options = ["--size", "64KiB", "--messages", "2", "--repeats", "1", "--tolerance", "99"]
-    options = ["--coordinates", f"{tmp_path}/coordinates", *load_options, "--counters", f"{tmp_path}/counted"]
+    options = ["--coordinates", coordinates, *load_options, "--counters", f"{tmp_path}/counted"]
     program = str(BIN / "topobw")
     done = railyard("torus", "mpirun", small_kernel, "-q", "-np", "8", *exported, program, *options, **variables)
     assert done.returncode == 0, done.stderr
@@ -90,7 +89,7 @@ def test_the_watcher_sees_when_a_benchmark_takes_its_timed_samples(railyard: Run
         said, _ = watcher.communicate()
     assert done.returncode == 0, done.stderr
     watched = fidelity.intervals(said.splitlines())
-    looks = [each.activity for each in watched if each.activity is not None and each.activity.ranks]
-    assert max(look.timed for look in looks) == 8
-    assert min(look.timed for look in looks) == 0, "the start of the ranks and their warm-up are no samples"
+    timed = [interval.timed for interval in watched if interval.rank_s]
+    assert max(timed) == 8
+    assert min(timed) == 0, "the start of the ranks and their warm-up are no samples"
     assert "\nb " in said

@@ -21,7 +21,7 @@ import docker
 import pytest
 from support.benchmark_runs import document
 from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environment, in_checkout
-from support.reframe import QUICK, assert_passed, reading
+from support.reframe import assert_passed, into, reframe_in
 from support.topology.tori import host_network, running_count, status
 from support.waiting import LIMIT_S, wait_until
 
@@ -364,10 +364,7 @@ def test_wrong_use_is_one_line_and_makes_nothing(
 
 
 def reframe(tmp_path: Path, system: str = "vtorus:docker", **changes: str) -> subprocess.CompletedProcess[str]:
-    names = ["-n", "halo_smoke"]
-    fixed = ["--prefix", str(tmp_path), "-C", "reframe.yml", *reading(*names), "--nocolor"]
-    chosen = ["--system", system, "-r", *names, "-S", f"archive={tmp_path}/archive"]
-    return in_checkout([BIN / "reframe", *fixed, *chosen], **QUICK, **changes)
+    return reframe_in(tmp_path)("--system", system, "-r", "-n", "halo_smoke", *into(tmp_path), **changes)
 
 
 def test_smoke_on_the_docker_partition_and_the_image_in_its_record(folder: Path, client: docker.DockerClient) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 from support.commands import HUNG_S, Run
-from support.topology.tori import links, status, up
+from support.topology.tori import address, links, status, up
 
 from railyard.base.errors import InputError
 from railyard.placements.linkload import model
@@ -119,14 +118,13 @@ def test_traffic_goes_round_a_cable_that_fails_under_it_and_back(railyard: Run, 
     """
     up(railyard, torus_name, topology="gemini-4x4x4")
     ping = ["ip", "netns", "exec", f"railyard.{torus_name}.n0-1-0", "ping", "-q"]
-    hosts = Path("/run/railyard", torus_name, "hosts").read_text()
-    address = re.search(r"^(\S+) n0-2-0$", hosts, re.MULTILINE)[1]  # type: ignore[index]
-    pings = subprocess.Popen([*ping, "-i", "0.02", "-c", "200", address], stdout=subprocess.PIPE, text=True)
+    to = address(torus_name, "n0-2-0")
+    pings = subprocess.Popen([*ping, "-i", "0.02", "-c", "200", to], stdout=subprocess.PIPE, text=True)
     sent = []
     for arguments in (["--down"], ["--restore"]):
         assert railyard("torus", "fault", torus_name, "0,1,0>0,2,0", *arguments).returncode == 0
         before = links(railyard, torus_name)
-        subprocess.run([*ping, "-c", "10", "-i", "0.01", address], stdout=subprocess.DEVNULL, check=True)
+        subprocess.run([*ping, "-c", "10", "-i", "0.01", to], stdout=subprocess.DEVNULL, check=True)
         after = links(railyard, torus_name)
         more = {name: after[name]["packets"] - before[name]["packets"] for name in after if name[0] == "Y"}
         sent.append({name for name, packets in more.items() if packets >= 10})

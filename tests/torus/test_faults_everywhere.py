@@ -12,20 +12,16 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from support.benchmark_runs import BIN, MORE, QUICK
 from support.commands import TESTS, VARIABLES, Run
 from support.topology import flies, tori
 from support.topology.topologies import gemini
 
-from railyard.placements.launchers import files
-from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Link, Topology
 
 TOPOLOGIES = {
@@ -124,23 +120,18 @@ class Bench:
 
     def faults(self) -> list[str]:
         """Return the faults that the torus's status names, which is what a record has; it must be sound with them."""
-        done = self.railyard("torus", "status", self.name, "--json")
-        assert done.returncode == 0, done.stderr
-        report: list[str] = json.loads(done.stdout)["faults"]
-        return report
+        report = tori.status(self.railyard, self.name)
+        assert report["sound"], report
+        return list(report["faults"])
 
 
 @pytest.fixture
-def bench(railyard: Run, torus_name: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Bench]:
+def bench(railyard: Run, torus_name: str, tmp_path: Path, request: pytest.FixtureRequest) -> Bench:
     kind, network = request.param
     replay = request.getfixturevalue("replay")
-    path = tmp_path / "topology.yml"
-    path.write_text(yaml.safe_dump(TOPOLOGIES[kind]))
-    topology = catalog.load(str(path))
-    (tmp_path / "coordinates").write_text(files.coordinates(topology))
-    (tmp_path / "links").write_text(files.links(topology))
-    tori.up(railyard, torus_name, "--rate-scale", "0.0003", "--network", network, topology=str(path))
-    yield Bench(railyard=railyard, name=torus_name, topology=topology, folder=tmp_path, replay=replay)
+    options = ("--rate-scale", "0.0003", "--network", network)
+    topology = tori.up_described(railyard, torus_name, tmp_path, TOPOLOGIES[kind], *options)
+    return Bench(railyard=railyard, name=torus_name, topology=topology, folder=tmp_path, replay=replay)
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,11 @@ from support.topology.topologies import gemini
 from railyard.placements.topology import catalog
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape
-from railyard.torus.virtual import counters, error_bound, fidelity, kernel_limits, launch, packet_budget
+from railyard.torus.virtual import counters, error_bound, fidelity, kernel_limits, launch, lifecycle, packet_budget
 from railyard.torus.virtual.counters import CounterReading
 from railyard.torus.virtual.fidelity import GuardVerdict, WatchInterval
 
-LINKS = tuple(dataclasses.replace(counter, rate_mbit_s=8.0) for counter, _, _ in counters._directed(gemini("2x1x1")))
+LINKS = tuple(dataclasses.replace(counter, rate_mbit_s=8.0) for counter, _, _ in counters.directed(gemini("2x1x1")))
 QUIET = WatchInterval(seconds=0.1, idle=0.9, softirq=0, steal=0, link_share=0, packets=3, bytes=300)
 AT_RATE = dataclasses.replace(QUIET, idle=0.0, softirq=0.3, link_share=0.95, packets=2000, bytes=4_000_000)
 HELD_BACK = dataclasses.replace(AT_RATE, link_share=0.3)
@@ -34,13 +34,11 @@ COMPUTING = dataclasses.replace(HELD_BACK, softirq=0.03)
 
 
 #: No load that the error estimate would count.
-UNLOADED = fidelity.MachineLoad(
-    network="kernel", bound=error_bound.bound([], None, steal_share=0.0, throttled_share=0.0), lateness=None
-)
+UNLOADED = error_bound.bound()
 
 
 def judged(intervals: Sequence[WatchInterval], reading: CounterReading) -> fidelity.GuardReport:
-    return fidelity.judge(intervals, reading, UNLOADED)
+    return fidelity.judge(intervals, reading, UNLOADED, network="kernel")
 
 
 def counted(**changes: object) -> CounterReading:
@@ -78,9 +76,9 @@ def test_a_link_far_below_its_rate_counts_as_traffic_when_packets_are_large() ->
     assert not dataclasses.replace(HELD_BACK, link_share=0.01, bytes=2000 * 70).host_limited
 
 
-def test_intervals_are_read_with_and_without_the_busiest_processor() -> None:
-    old, new = fidelity.intervals(["t 0.1 20 10 4 0 0.3 a x+ 9 900", "t 0.1 20 10 4 0 0.3 a x+ 9 900 10 0 8"])
-    assert (old.hot_idle, old.hot_softirq, new.hot_idle, new.hot_softirq) == (1.0, 0.0, 0.0, 0.8)
+def test_an_interval_has_the_shares_of_all_processors_and_of_the_busiest() -> None:
+    (one,) = fidelity.intervals(["t 0.1 20 10 4 0 0.3 a x+ 9 900 10 0 8"])
+    assert (one.idle, one.softirq, one.hot_idle, one.hot_softirq) == (0.5, 0.2, 0.0, 0.8)
 
 
 def test_a_dropped_packet_and_a_lost_byte_void_a_launch() -> None:
@@ -112,8 +110,7 @@ def test_a_launch_is_void_by_load_where_nothing_else_is_wrong() -> None:
 @pytest.mark.parametrize(("timed", "verdict"), [(0, GuardVerdict.CANNOT_TELL), (8, GuardVerdict.VOID)])
 def test_less_time_is_enough_where_ranks_show_when_they_take_samples(timed: int, verdict: GuardVerdict) -> None:
     """Without that, one of the few intervals is the start of the ranks."""
-    look = error_bound.rank_activity(f"w 0.1 8 1000 1000 1000 {timed}")
-    assert judged([dataclasses.replace(HELD_BACK, activity=look)] * 5, counted()).verdict == verdict
+    assert judged([dataclasses.replace(HELD_BACK, timed=timed)] * 5, counted()).verdict == verdict
 
 
 HALO: list[str | Path] = [
@@ -275,13 +272,17 @@ def test_a_torus_within_the_packet_budget_is_not_warned_of_and_the_better_scale_
     assert packet_budget.demand_packets_s(topo, Shape(rate_scale=scale)) == pytest.approx(wanted / 3, rel=0.06)
 
 
-def test_the_packet_budget_is_measured_once(railyard: Run, small: str, tmp_path: Path, torus_name: str) -> None:
-    up = ("torus", "up", "gemini-2x2x2", "--name", torus_name, "--rate-scale", "auto")
+def test_a_torus_is_as_fast_as_this_machine_carries_which_is_measured_once(
+    railyard: Run, tmp_path: Path, torus_name: str
+) -> None:
+    """Links that the machine cannot fill would make each figure the machine's own."""
     for _ in range(2):
-        assert railyard(*up, XDG_CACHE_HOME=str(tmp_path)).returncode == 0
+        up = railyard("torus", "up", "gemini-2x2x2", "--name", torus_name, XDG_CACHE_HOME=str(tmp_path))
+        assert up.returncode == 0, up.stderr
+        made = lifecycle.get(torus_name)
         cache = tmp_path / "railyard/packet-budget.json"
-        measured, written = json.loads(cache.read_text())["packets_per_s"], cache.stat().st_mtime_ns
-        assert measured > 1000
+        budget, written = json.loads(cache.read_text())["packets_per_s"], cache.stat().st_mtime_ns
+        assert budget > 1000 and made.shape.rate_scale == packet_budget.reserved_scale(made.topology, Shape(), budget)
         railyard("torus", "down", torus_name)
         assert cache.stat().st_mtime_ns == written
 

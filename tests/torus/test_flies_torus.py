@@ -7,16 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from support.benchmark_runs import BIN
 from support.commands import Run, executable
 from support.topology import flies
-from support.topology.tori import links, up
+from support.topology.tori import links, up, up_described
 
-from railyard.placements.launchers import files
 from railyard.placements.linkload.model import PROTOCOLS, load
 from railyard.placements.linkload.traffic import face_bytes, stencil
-from railyard.placements.topology import catalog
 
 FIXED = flies.document("dragonfly", {"groups": 4, "routers": 3}, nodes=1)
 VALIANT = {"valiant_share": 0.5, "spread": "nodes"}
@@ -34,10 +31,8 @@ def test_a_halos_bytes_are_on_the_links_that_the_model_names(
 ) -> None:
     """Twelve ranks, one per node; headers and MPI's own messages are within a tenth of the busiest link's bytes."""
     kind, network = case
-    path = tmp_path / "topology.yml"
-    path.write_text(yaml.safe_dump(SMALL[kind]))
-    topology = catalog.load(str(path))
-    up(railyard, torus_name, "--rate-scale", "0.0001", "--network", network, topology=str(path))
+    options = ("--rate-scale", "0.0001", "--network", network)
+    topology = up_described(railyard, torus_name, tmp_path, SMALL[kind], *options)
     hosts = tmp_path / "hosts"
     hosts.write_text("".join(f"{node.name}\n" for node in topology.nodes))
     before = links(railyard, torus_name)
@@ -57,19 +52,16 @@ def test_a_halos_bytes_are_on_the_links_that_the_model_names(
 
 
 @pytest.mark.parametrize(
-    ("kind", "network", "link_class", "fault"),
-    [("dragonfly", "router", "global", ("--lanes-lost", "2")), ("fat-tree", "router", "cable", ("--down",))],
+    ("kind", "link_class", "fault"),
+    [("dragonfly", "global", ("--lanes-lost", "2")), ("fat-tree", "cable", ("--down",))],
 )
 def test_topobw_names_a_bad_cable_and_no_other(
-    railyard: Run, torus_name: str, tmp_path: Path, *, kind: str, network: str, link_class: str, fault: tuple[str]
+    railyard: Run, torus_name: str, tmp_path: Path, *, kind: str, link_class: str, fault: tuple[str]
 ) -> None:
     """Lanes lost in one direction, or a dead cable whose detour is as long and as fast, by another spine."""
-    path = tmp_path / "topology.yml"
-    path.write_text(yaml.safe_dump(SMALL[kind] | ({} if kind == "fat-tree" else FIXED)))
-    topology = catalog.load(str(path))
-    up(railyard, torus_name, "--rate-scale", "0.0001", "--network", network, topology=str(path))
-    (tmp_path / "links").write_text(files.links(topology))
-    (tmp_path / "coordinates").write_text(files.coordinates(topology))
+    described = SMALL[kind] if kind == "fat-tree" else FIXED
+    options = ("--rate-scale", "0.0001", "--network", "router")
+    topology = up_described(railyard, torus_name, tmp_path, described, *options)
     bad = next(link for link in reversed(topology.first_rail) if link.link_class == link_class)
     assert railyard("torus", "fault", torus_name, bad.name, *fault).returncode == 0
     given = ["--coordinates", tmp_path / "coordinates", "--links", tmp_path / "links"]

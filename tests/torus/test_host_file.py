@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from support.commands import BIN, CHECKOUT, Run, environment, in_checkout
 from support.reframe import reading
-from support.topology.tori import up
+from support.topology.tori import entering, up
 from support.waiting import wait_until
 
 from railyard.records.store import archive
@@ -84,7 +84,7 @@ def ssh_nodes(torus: str, names: Sequence[str], folder: Path) -> Iterator[str]:
     Path("/run/sshd").mkdir(exist_ok=True)
     started = []
     for name in names:
-        words = on(torus, name, SSHD, "-D", "-e", "-f", str(folder / "sshd_config"))
+        words = entering(torus, SSHD, "-D", "-e", "-f", folder / "sshd_config", host=name)
         with (folder / f"{name}.log").open("wb") as log:
             started.append(subprocess.Popen(words, env=environment(), stderr=log, stdout=log))
     try:
@@ -98,13 +98,8 @@ def ssh_nodes(torus: str, names: Sequence[str], folder: Path) -> Iterator[str]:
             process.wait()
 
 
-def on(torus: str, host: str, *command: str) -> list[str]:
-    """Return the command that runs another on a host of the torus."""
-    return [str(BIN / "railyard"), "torus", "exec", torus, host, "--", *command]
-
-
 def _answers(torus: str, words: list[str]) -> bool:
-    done = subprocess.run(on(torus, "head", *words), env=environment(), capture_output=True, check=False)
+    done = subprocess.run(entering(torus, *words), env=environment(), capture_output=True, check=False)
     return done.returncode == 0
 
 
@@ -127,7 +122,7 @@ def test_checks_run_on_the_nodes_of_a_host_file_by_ssh(torus_name: str, agent: s
     words += ["--system", "site", "--prefix", str(tmp_path), *reading("-n", "halo_smoke"), "-r"]
     words += ["-n", "halo_smoke", "-S", "scale=small", "-S", "cells=4", "-S", "repeats=1"]
     words += ["--keep-stage-files", "-S", "placements=plain,random", "-S", f"archive={tmp_path}/archive"]
-    done = in_checkout(on(torus_name, "head", "env", f"RAILYARD_NODES={hosts}", *words))
+    done = in_checkout(entering(torus_name, "env", f"RAILYARD_NODES={hosts}", *words))
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
     (record,) = archive.load_all(tmp_path / "archive")
     assert (record.origin, record.status) == ("emulated", "ok"), "the nodes share one kernel"

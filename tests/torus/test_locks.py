@@ -167,12 +167,3 @@ def test_a_launch_within_a_launch_is_refused_instead_of_waiting_for_itself(monke
     monkeypatch.setenv(locks.INSIDE_LAUNCH, "1")
     with pytest.raises(RunError, match="a launch within a launch"):
         locks.take_turn()
-
-
-def test_a_lock_is_held_until_its_holder_closes_it(tmp_path: Path) -> None:
-    path = tmp_path / "launching"
-    assert not locks.is_held(path)
-    launch = locks.acquire(path, what="")
-    assert locks.is_held(path)
-    os.close(launch)
-    assert not locks.is_held(path)

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +163,8 @@ def lines(links: Sequence[LinkCounter], routers: Sequence[str]) -> Iterator[str]
     The blocks have the form of Pedretti et al., CUG'13, Figure 4; links from the nodes of a router follow its own. A
     class is a dimension and direction: X+, X-, and so on; H+ from nodes to routers, H- to nodes.
     """
-    stalls = STALL_HEADING if _has_stalls(links) else ""
+    routed = any(link.input_stall_ns is not None for link in links)
+    stalls = STALL_HEADING if routed else ""
     yield HEADING + stalls
     order = {name: index for index, name in enumerate(routers)}
     before = None
@@ -184,15 +185,10 @@ def _counts(links: Sequence[LinkCounter]) -> str:
     """Return the sums of the counters of links, as columns of text."""
     sums = {name: sum(getattr(link, name) for link in links) for name in (*counters.COUNTED, "backlog_bytes")}
     columns = f"{sums.pop('bytes'):14d}" + "".join(f" {count:10d}" for count in sums.values())
-    if not _has_stalls(links):
+    if all(link.input_stall_ns is None for link in links):
         return columns
     *stalls, replays = (sum(getattr(link, name) or 0 for link in links) for name in counters.ROUTED[:3])
     return columns + "".join(f" {stall_ns / 1e6:12.3f}" for stall_ns in stalls) + f" {replays:10d}"
-
-
-def _has_stalls(links: Iterable[LinkCounter]) -> bool:
-    """Return whether any link has stall times, as on the network `router`."""
-    return any(link.input_stall_ns is not None for link in links)
 
 
 def _router(link: LinkCounter) -> str:

@@ -12,6 +12,7 @@ from typing import Literal
 
 import click
 
+from railyard.base import sysfs
 from railyard.base.commands import COUNT, RAW, Commands, example, json_option, option, print_json
 from railyard.base.errors import InputError, RunError
 from railyard.placements.topology import catalog
@@ -48,8 +49,7 @@ def torus() -> None:
     Root can use it, and an ordinary user if user namespaces are allowed. As root, nodes can also be containers
     (`up --engine docker`).
     """
-    if rootless.needed():
-        rootless.reenter()
+    rootless.reenter()
     rootless.adopt(lambda: bool(lifecycle.names()))
 
 
@@ -164,9 +164,9 @@ def up(
         _slow_down(lifecycle.get(name or ""), status_file)
         return
     if of_job:
-        topology, network = _written("topology") or topology, _written("network") or network
-        ranks_per_node = int(_written("ranks-per-node") or ranks_per_node)
-        rate_scale = os.environ.get(RATE_SCALE) or _written("rate-scale") or rate_scale
+        topology, network = sysfs.text(Path("topology")) or topology, sysfs.text(Path("network")) or network
+        ranks_per_node = int(sysfs.text(Path("ranks-per-node")) or ranks_per_node)
+        rate_scale = os.environ.get(RATE_SCALE) or sysfs.text(Path("rate-scale")) or rate_scale
     if not topology:
         raise InputError("torus up", "TOPOLOGY", None, "a name or a .yml file; run: railyard topology --help")
     topo = catalog.load(topology)
@@ -376,12 +376,6 @@ def down(name: str | None, everything: bool) -> None:
     click.echo(f"down: {', '.join(removed) or 'nothing was up'}")
 
 
-def _written(name: str) -> str:
-    """Return the text of a file in the current folder that a check wrote for its job; empty if there is none."""
-    path = Path(name)
-    return path.read_text(encoding="utf-8").strip() if path.exists() else ""
-
-
 def _network(wanted: str) -> Literal["kernel", "router"]:
     """Return the network for an option --network. RunError if the router is requested and cannot run here."""
     if wanted not in NETWORKS:
@@ -398,9 +392,8 @@ def _network(wanted: str) -> Literal["kernel", "router"]:
 
 def _slow_down(torus: VirtualTorus, status_file: Path | None) -> None:
     """Make a torus again at the next smaller rate scale, with its faults; exit with status 1 where it stays."""
-    is_fixed = torus.owner is None or not pace.times_auto(
-        os.environ.get(RATE_SCALE) or _written("rate-scale") or "auto"
-    )
+    written = os.environ.get(RATE_SCALE) or sysfs.text(Path("rate-scale")) or "auto"
+    is_fixed = torus.owner is None or not pace.times_auto(written)
     scale = 0.0 if is_fixed else packet_budget.slower_scale(torus.topology, torus.shape)
     if not scale:
         click.echo(f"{torus.name}: stays at rate scale {torus.shape.rate_scale:g}")

@@ -221,7 +221,7 @@ def reroute_lines(old: Namespace, new: Namespace, *, again: bool) -> list[str]:
 
     With `again`, a route to be deleted may be absent, because an earlier change was interrupted.
     """
-    before, after = ({route.key: route for route in host.routes} for host in (old, new))
+    before, after = ({(route.table, route.prefix): route for route in host.routes} for host in (old, new))
     changed = [route for key, route in after.items() if before.get(key) != route]
     lines = [f"route replace {route_words(route)}" for route in changed]
     for key, route in before.items():

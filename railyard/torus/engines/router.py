@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from railyard.base import sysfs
 from railyard.base.errors import RunError
 from railyard.torus.engines import netns
 from railyard.torus.engines.base import replace_file
@@ -113,11 +114,9 @@ def state(name: str, folder: Path) -> RouterState | None:
     try:
         with (folder / "router.counters").open("rb") as file:
             magic, _, process, generation, _, realtime = HEADER.unpack(file.read(HEADER.size))
-        home = (netns.NETNS / netns.full_name(name, HEAD)).stat().st_ino
-        alive = Path(f"/proc/{process}/ns/net").stat().st_ino == home
     except (OSError, struct.error):
         return None
-    if magic != MAGIC or not alive:
+    if magic != MAGIC or not netns.is_in(process, netns.identities([netns.full_name(name, HEAD)])):
         return None
     return RouterState(process=process, generation=generation, realtime=bool(realtime))
 
@@ -146,6 +145,4 @@ def _description(name: str, plan: TorusPlan, *, generation: int, parts: Parts | 
 
 def reason(folder: Path) -> str:
     """Return the message with which the router ended; an empty text if there is none."""
-    with contextlib.suppress(OSError):
-        return (folder / "router.log").read_text(encoding="utf-8").strip().removeprefix("railyard-router: ")
-    return ""
+    return sysfs.text(folder / "router.log").removeprefix("railyard-router: ")

@@ -18,7 +18,7 @@ from railyard.placements.arrays import Ints, NDArray, np
 from railyard.placements.linkload import model, traffic
 from railyard.placements.linkload.model import LinkLoads
 from railyard.placements.linkload.patterns import make, patterns
-from railyard.placements.linkload.traffic import Grid, Traffic
+from railyard.placements.linkload.traffic import Grid
 from railyard.placements.topology.base import Topology
 
 PROTOCOL = model.PROTOCOLS["gemini-put"]
@@ -83,15 +83,15 @@ def _halo(options: Mapping[str, str], topology: Topology, nodes: Ints) -> Iterat
     """Yield the time of one exchange of faces between neighbours in the grid of ranks."""
     grid, cells = _extents(options, "grid"), _extents(options, "cells")
     size = traffic.face_bytes(cells[0], len(grid), 8 * int(options.get("values", "1")))
-    loads = _loads(topology, nodes, make("stencil6", grid, size_bytes=size))
-    yield _series("exchange_us", 1e6 * _slowest_s(loads))
+    loads = model.load(topology, nodes, make("stencil6", grid, size_bytes=size), PROTOCOL)
+    yield _series("exchange_us", 1e6 * max(loads.slowest_s, loads.slowest_host_s))
 
 
 def _minighost(options: Mapping[str, str], topology: Topology, nodes: Ints) -> Iterator[Series]:
     """Yield bytes that nodes inject, and times of links, for one exchange with all 26 neighbours."""
     grid, cells = _extents(options, "grid"), _extents(options, "cells")
     sent = make("stencil27", grid, size_bytes=traffic.face_bytes(cells[0], len(grid)))
-    loads = _loads(topology, nodes, sent)
+    loads = model.load(topology, nodes, sent, PROTOCOL)
     yield _series("injected_bytes", float(loads.injected_bytes[loads.injected_bytes > 0].mean()))
     yield _series("most_injected_bytes", float(loads.injected_bytes.max(initial=0.0)))
     yield _series("slowest_link_us", 1e6 * loads.slowest_s)
@@ -122,10 +122,11 @@ def _rowcol(options: Mapping[str, str], topology: Topology, nodes: Ints) -> Iter
     for name, split, size in itertools.product(*lists):
         if name in patterns() and patterns()[name].in_groups:
             within = "XYZ" if split == "all" else split  # all groups of these dimensions at once
-            loads = _loads(topology, ordered, make(name, box, size_bytes=(float(size),), within=within))
+            sent = make(name, box, size_bytes=(float(size),), within=within)
+            loads = model.load(topology, ordered, sent, PROTOCOL)
             ranks = int(np.prod([box["XYZ".index(letter)] for letter in within]))
             labels: dict[str, str | int] = {"collective": name, "split": split, "ranks": ranks, "size_bytes": int(size)}
-            yield _series("slowest_us", 1e6 * _slowest_s(loads), labels)
+            yield _series("slowest_us", 1e6 * max(loads.slowest_s, loads.slowest_host_s), labels)
 
 
 PROGRAMS: Mapping[str, Callable[[Mapping[str, str], Topology, Ints], Iterator[Series]]] = {
@@ -133,16 +134,6 @@ PROGRAMS: Mapping[str, Callable[[Mapping[str, str], Topology, Ints], Iterator[Se
     "minighost": _minighost,
     "rowcol": _rowcol,
 }
-
-
-def _loads(topology: Topology, nodes: Ints, sent: Traffic) -> LinkLoads:
-    """Return the load of every link with the protocol of this module."""
-    return model.load(topology, nodes, sent, PROTOCOL)
-
-
-def _slowest_s(loads: LinkLoads) -> float:
-    """Return the time of the slowest link, between routers or to a node."""
-    return max(loads.slowest_s, loads.slowest_host_s)
 
 
 def _series(fom: str, value: float, labels: Mapping[str, str | int] | None = None) -> Series:

@@ -12,7 +12,7 @@ import math
 import os
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,9 +24,9 @@ from railyard.placements.linkload.rails import RankNics
 from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.faults import Faults
-from railyard.torus.native.programs import ROUTER
+from railyard.torus.native.programs import ROUTER, built
 from railyard.torus.plan import addresses, router_description
-from railyard.torus.plan.plan import Shape
+from railyard.torus.plan.plan import HEALTHY, Shape
 
 SHAPE = Shape(network="router", latency_scaled=True)
 #: A larger exchange is simulated in proportion, as more bytes take longer and show the same: bytes in all, or of each
@@ -34,7 +34,6 @@ SHAPE = Shape(network="router", latency_scaled=True)
 EXCHANGE_BYTES, MESSAGE_BYTES = 4e6, 1e4
 #: Seconds of a processor: to write a route, on a torus and elsewhere, to read it for a node, and for each cell.
 WRITE_PREFIX_S, WRITE_S, READ_S, CELL_S = 2.5e-5, 5e-6, 1e-6, 4e-6
-HEALTHY = Faults()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,29 +46,14 @@ class Message:
     rails: tuple[int, int] = (0, 0)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Simulated:
-    """When each message arrived, and what each link between routers did, by name: bytes and seconds of output stall."""
-
-    arrivals_s: list[float]
-    sent_bytes: Mapping[str, int]
-    output_stall_s: Mapping[str, float]
-
-
-def simulated(
-    topology: Topology, messages: Sequence[Message], *, faults: Faults = HEALTHY, shape: Shape = SHAPE
-) -> Simulated:
-    """Run the messages, all sent at 0, in seconds of the virtual torus."""
-    (only,) = each_simulated(topology, [messages], faults=faults, shape=shape)
-    return only
-
-
-def each_simulated(
+def outputs(
     topology: Topology, draws: Sequence[Sequence[Message]], *, faults: Faults = HEALTHY, shape: Shape = SHAPE
-) -> list[Simulated]:
-    """Run every draw of messages alone, as many at once as this machine has processors."""
-    if not ROUTER.is_file():
-        raise RunError(f"{ROUTER} is not built; run `make setup`")
+) -> list[str]:
+    """Run every draw of messages alone, all sent at 0, and return what the router prints of it.
+
+    As many run at once as this machine has processors. Raises RunError if the router is not built or fails.
+    """
+    built(ROUTER)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         path = Path(folder) / "description"
         with path.open("w", encoding="ascii") as file:  # line by line: a large machine's has 600 MB
@@ -77,7 +61,7 @@ def each_simulated(
         return list(pool.map(lambda messages: _run(topology, path, messages), draws))
 
 
-def _run(topology: Topology, path: Path, messages: Sequence[Message]) -> Simulated:
+def _run(topology: Topology, path: Path, messages: Sequence[Message]) -> str:
     """Run messages, which the router reads as lines; NIC k of a node is link 2 (node x rails + k)."""
     lines = (
         f"0 {2 * (message.source * topology.rails + message.rails[0])} "
@@ -89,27 +73,14 @@ def _run(topology: Topology, path: Path, messages: Sequence[Message]) -> Simulat
     )
     if done.returncode:
         raise RunError(f"{ROUTER.name} --simulate: {done.stderr.strip()}")
-    due_s: dict[int, float] = {}
-    counted: dict[int, list[int]] = {}
-    for kind, number, *words in map(str.split, done.stdout.splitlines()):
-        if kind == "message":
-            due_s[int(number)] = int(words[1]) / 1e9
-        elif kind == "link":
-            counted[int(number)] = [int(word) for word in words]
-    first = 2 * len(topology.nodes) * topology.rails  # the NICs' links come before
-    links = {link.name: counted[first + index] for index, link in enumerate(topology.links())}
-    return Simulated(
-        arrivals_s=[due_s[number] for number in range(len(messages))],
-        sent_bytes={name: words[0] for name, words in links.items()},
-        output_stall_s={name: words[5] / 1e9 for name, words in links.items()},
-    )
+    return done.stdout
 
 
-def arrivals_s(
-    topology: Topology, messages: Sequence[Message], *, faults: Faults = HEALTHY, shape: Shape = SHAPE
-) -> list[float]:
-    """Return when the last byte of each message arrives, in seconds of the virtual torus; all are sent at 0."""
-    return simulated(topology, messages, faults=faults, shape=shape).arrivals_s
+def arrivals_s(output: str) -> list[float]:
+    """Return when the last byte of each message arrived, in seconds of the virtual torus, from one of `outputs`."""
+    lines = [line.split() for line in output.splitlines() if line.startswith("message ")]
+    due_s = {int(number): int(due_ns) / 1e9 for _, number, _, due_ns, *_ in lines}
+    return [due_s[number] for number in range(len(due_s))]
 
 
 def exchanges_s(
@@ -121,8 +92,8 @@ def exchanges_s(
     (index into `topology.nodes`).
     """
     share = _share(sent)
-    runs = each_simulated(topology, [of_ranks(nodes, sent, share, nics) for nodes in placements])
-    return [max(run.arrivals_s, default=0.0) * SHAPE.rate_scale / share for run in runs]
+    runs = outputs(topology, [of_ranks(nodes, sent, share, nics) for nodes in placements])
+    return [max(arrivals_s(output), default=0.0) * SHAPE.rate_scale / share for output in runs]
 
 
 def of_ranks(nodes: Ints, sent: Traffic, share: float = 1.0, nics: RankNics | None = None) -> list[Message]:

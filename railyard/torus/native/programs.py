@@ -22,8 +22,19 @@ FENCE = CHECKOUT / "build/lib/railyard-fence.so"
 def need() -> None:
     """Raise RunError for the first program or library that every launch needs and that is not built."""
     for path in (ENTER, IDLE, FENCE):
-        if not path.is_file():
-            raise RunError(f"{path} is not built; run `make setup`")
+        built(path)
+
+
+def built(path: Path) -> str:
+    """Return the path of a program or library; RunError if it is not built."""
+    if not path.is_file():
+        raise RunError(f"{path} is not built; run `make setup`")
+    return str(path)
+
+
+def last_line(text: str) -> str:
+    """Return the last line of a program's complaint, without railyard's name; empty if there is none."""
+    return (text.strip().splitlines() or [""])[-1].removeprefix("railyard: ")
 
 
 def system_path() -> str:

@@ -14,7 +14,6 @@ import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from railyard.base.errors import InputError
 from railyard.placements.topology.base import Coordinate, Router, Topology
@@ -45,12 +44,6 @@ class Parts:
     own: int
     head: int
     reach: tuple[str, ...]
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Parts:
-        """Return the parts of a document that `dataclasses.asdict` made of them."""
-        machines = tuple(Machine(**machine) for machine in document["machines"])
-        return cls(machines=machines, own=document["own"], head=document["head"], reach=tuple(document["reach"]))
 
     @property
     def others(self) -> dict[int, Machine]:

@@ -94,7 +94,7 @@ class Route:
 
     `gateway` is the address of the next hop, empty if the destination is on the interface. `source` is the source
     address of the host's own packets. `tcp` are attributes of TCP connections, as words of `ip route`. `table` is the
-    number of the routing table, empty for the main one.
+    number of the routing table, empty for the main one. A table has one route per prefix.
     """
 
     prefix: str
@@ -103,11 +103,6 @@ class Route:
     source: str = ""
     tcp: str = ""
     table: str = ""
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Return (table, prefix), by which the kernel identifies a route: a table has one route per prefix."""
-        return self.table, self.prefix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

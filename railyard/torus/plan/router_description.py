@@ -74,7 +74,7 @@ def lines(
             yield f"address {hosts[node.name]} {addresses.node_address(topology, node, rail)}"
     links = list(ports(topology, faults))
     for port in links:
-        rate = rate_byte_s(shape, port)
+        rate = shape.rate_bit_s(port.rate_gbyte_s) // 8
         latency_ns = port.latency_us * 1e3 / shape.rate_scale
         yield (
             f"link {hosts[port.source]} {port.port} {hosts[port.target]} {port.far_port} {rate} "
@@ -148,11 +148,6 @@ def ports(topology: Topology, faults: Faults) -> Iterator[RouterLink]:
             dateline=topology.closes_ring(link),
             down=link.name in faults.down,
         )
-
-
-def rate_byte_s(shape: Shape, port: RouterLink) -> int:
-    """Return the rate of a link on the virtual torus, in bytes per second."""
-    return shape.rate_bit_s(port.rate_gbyte_s) // 8
 
 
 def _routes(topology: Topology, faults: Faults) -> Iterator[tuple[str, str, str]]:

@@ -18,9 +18,7 @@ from railyard.placements.hosts.hostfile import Nic, read_nics
 from railyard.placements.topology import catalog, fault_words
 from railyard.placements.topology.base import Topology
 from railyard.torus.simulated import calibration, network, smpi
-from railyard.torus.simulated.smpi import SimulatedLaunch, SimulationLimits
-
-DEFAULT = SimulationLimits()
+from railyard.torus.simulated.smpi import SimulatedLaunch
 
 
 @click.command(context_settings=RAW, epilog=example("railyard sim gemini-4x4x4 build/benchmarks-simgrid/bin/halo"))
@@ -55,13 +53,13 @@ DEFAULT = SimulationLimits()
     "--time-limit time_s",
     "Seconds on this machine after which the simulation is ended.",
     click.FloatRange(min=0, min_open=True),
-    DEFAULT.time_s,
+    smpi.TIME_S,
 )
 @option(
     "--memory-limit memory_gib",
     "GiB of address space that the simulation may use.",
     click.FloatRange(min=0, min_open=True),
-    DEFAULT.memory_gib,
+    smpi.MEMORY_GIB,
 )
 @option("--link-bytes", "Write every link's payload bytes to this file, as JSON (docs/formats.md).", FILE)
 @option("--keep", "Simulate nothing: write the network to this folder and print the smpirun command.", PATH)
@@ -93,7 +91,8 @@ def sim(
         calibration=calibration.load(calibrated or network.calibration),
         algorithms=smpi.read_algorithms(algorithms),
         faults=faulty,
-        limits=SimulationLimits(time_s=time_s, memory_gib=memory_gib),
+        time_s=time_s,
+        memory_gib=memory_gib,
     )
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)

@@ -28,8 +28,9 @@ Leaves out the nodes of ranks (they are in a host file), and time.
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from railyard.placements.topology.base import Coordinate, Destination, Detours, Link, Node, Router, Topology
@@ -107,7 +108,7 @@ def render(topology: Topology, nodes: Sequence[Node], faults: Faults, calibratio
     links = _Links(topology=topology, faults=faults, calibration=calibration)
     rails = range(topology.rails)
     points = list(dict.fromkeys(Router(coordinate=n.coordinate, rail=r) for r in rails for n in nodes))
-    addresses = list(dict.fromkeys(destination(topology, node, rail) for rail in rails for node in nodes))
+    addresses = list(dict.fromkeys(topology.destination(n.coordinate, n.slot, r) for r in rails for n in nodes))
     routes = list(_routes(links, points, addresses))
     point_of = {router: number for number, router in enumerate(points)}
     address_of = {address: number for number, address in enumerate(addresses)}
@@ -117,7 +118,7 @@ def render(topology: Topology, nodes: Sequence[Node], faults: Faults, calibratio
         node_lines.append(f"node {links.memory(node)} {' '.join(doors)}")
     hosts = [
         f"host {number} {rail} {point_of[Router(coordinate=node.coordinate, rail=rail)]} "
-        f"{address_of[destination(topology, node, rail)]} "
+        f"{address_of[topology.destination(node.coordinate, node.slot, rail)]} "
         f"{links.out(node, rail)} {links.shared(node, rail, 'out')} {nic_name(node, rail)}"
         for number, node in enumerate(nodes)
         for rail in rails
@@ -129,44 +130,35 @@ def render(topology: Topology, nodes: Sequence[Node], faults: Faults, calibratio
     return "\n".join([*lines, *node_lines, *hosts, *routes]) + "\n"
 
 
-def destination(topology: Topology, node: Node, rail: int) -> Destination:
-    """Return the destination of a route to a node's NIC, which NICs may share."""
-    return topology.destination(node.coordinate, node.slot, rail)
-
-
 def _routes(links: _Links, points: Sequence[Router], addresses: Sequence[Destination]) -> Iterator[str]:
     """Yield a line for each router and destination at different coordinates: their numbers, then the links in order."""
     dead = [links.topology.links_by_name[name] for name in sorted(links.faults.down)]
     for rail in range(links.topology.rails):
-        exceptions = links.topology.detours(dead, rail)
         starts = [(number, point) for number, point in enumerate(points) if point.rail == rail]
-        route_texts = _RouteTexts(links, exceptions)
+        way = _ways(links, links.topology.detours(dead, rail), rail)
         for (start, point), (end, address) in itertools.product(starts, enumerate(addresses)):
             if point != links.topology.last_router(address, rail):
-                yield f"r {start} {end}{route_texts.text(point, address)}"
+                yield f"r {start} {end}{way(point, address)}"
 
 
-class _RouteTexts:
-    """Routes as text, ` 12 13 40`. Without detours a route is made of legs, which are cached for other routes."""
+def _ways(links: _Links, detours: Detours, rail: int) -> Callable[[Router, Destination], str]:
+    """Return a function from router and destination to the numbers of the links between them, each after a space.
 
-    def __init__(self, links: _Links, exceptions: Detours) -> None:
-        self.links, self.exceptions = links, exceptions
-        self.legs: dict[tuple[Router, Coordinate], str] = {}
+    Without detours a way is made of legs, which are kept for other ways.
+    """
+    topology = links.topology
 
-    def text(self, start: Router, end: Destination) -> str:
-        """Return the numbers of the links from a router to a destination."""
-        topology = self.links.topology
+    def text(way: Iterator[Link]) -> str:
+        return "".join(f" {links.between(link)}" for link in way)
+
+    @functools.cache
+    def leg(first: Coordinate, second: Coordinate) -> str:
+        return text(topology.walk(Router(coordinate=first, rail=rail), Destination(coordinate=second)))
+
+    def way(start: Router, end: Destination) -> str:
         corners = topology.waypoints(start.coordinate, end.coordinate)
-        if self.exceptions or len(corners) == 1:
-            return self._text(topology.walk(start, end, self.exceptions))
-        text = ""
-        for first, second in itertools.pairwise((start.coordinate, *corners)):
-            corner = Router(coordinate=first, rail=start.rail)
-            if (corner, second) not in self.legs:
-                self.legs[corner, second] = self._text(topology.walk(corner, Destination(coordinate=second)))
-            text += self.legs[corner, second]
-        return text
+        if detours or len(corners) == 1:
+            return text(topology.walk(start, end, detours))
+        return "".join(itertools.starmap(leg, itertools.pairwise((start.coordinate, *corners))))
 
-    def _text(self, links: Iterator[Link]) -> str:
-        """Return the numbers of links, each after a space."""
-        return "".join(f" {self.links.between(link)}" for link in links)
+    return way

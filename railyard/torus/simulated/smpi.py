@@ -19,9 +19,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -37,7 +36,6 @@ from railyard.torus.simulated.calibration import Calibration
 
 PLATFORM = CHECKOUT / "build/lib/railyard-simgrid.so"
 STACK_KIB = 512
-POLL_S = 0.02
 #: Exit statuses of a simulation that a signal ended.
 BROKEN_OFF = frozenset(128 + number for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGKILL))
 #: Lines that smpirun and SimGrid add to a program's stderr.
@@ -45,67 +43,41 @@ FRAME = re.compile(r"^Execution failed with code|^\S+ --cfg=|^\s+->\s|^Aborted|^
 COLLECTIVES = ("allgather", "allreduce", "alltoall", "barrier", "bcast", "gather", "reduce", "scatter")
 #: Pairs of routers. SimGrid reads a description with so many routes in about ten seconds.
 MOST_PAIRS = 4_000_000
+#: The limits of a launch, unless its user gives others: seconds of this machine's time, GiB of its memory.
+TIME_S, MEMORY_GIB = 600.0, 4.0
 #: Seconds per message of a large collective, a rough value for one idle processor.
 MESSAGE_S = 500e-6
 #: Blocks in the buffers of a rank per rank of its group: to send, received, and in transit.
 BLOCKS = {"alltoall": 3.0, "allgather": 2.0}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimulationLimits:
-    """The limits of one launch on this machine: seconds of its time, GiB of its memory."""
+def collectives_excess(collectives: Iterable[tuple[str, int, int, int]], *, rounds: int) -> str:
+    """Return in words which usual limit the simulation of collectives would exceed; an empty text if it exceeds none.
 
-    time_s: float = 600.0
-    memory_gib: float = 4.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimulationCost:
-    """An estimate of the peak memory in bytes, and the time on this machine in seconds, of a simulation.
+    Each collective is (name, groups, ranks of a group, bytes), and runs `rounds` times in all groups at once, after the
+    one before. The bytes are those of a block for each pair (alltoall) or of each rank's contribution (allgather).
 
     All ranks are one process, so their buffers add up, and each message takes some time of this machine. Models: send
     and receive buffers of every rank, copies of messages that wait for their receiver, the ranks' stacks, and the
-    number of messages times the time of one. Leaves out what the benchmark and SimGrid need otherwise (some ten MiB).
+    number of messages times the time of one. Other collectives pass 2 messages per rank in each of about log2(ranks)
+    steps, and their buffers are small. Leaves out what the benchmark and SimGrid need otherwise (some ten MiB).
     """
-
-    memory_bytes: float = 0.0
-    time_s: float = 0.0
-
-    def __add__(self, later: SimulationCost) -> SimulationCost:
-        """Return the cost of one simulation after another: the larger memory, the sum of the times."""
-        peak_bytes = max(self.memory_bytes, later.memory_bytes)
-        return SimulationCost(memory_bytes=peak_bytes, time_s=self.time_s + later.time_s)
-
-    def excess(self, limits: SimulationLimits) -> str:
-        """Return in words which limit is exceeded; an empty text if none is."""
-        gib = self.memory_bytes / 2**30
-        if gib > limits.memory_gib:
-            return f"it would take about {gib:.3g} GiB of memory, of {limits.memory_gib:g}"
-        if self.time_s > limits.time_s:
-            return f"it would take about {self.time_s:.0f} s of this machine's time, of {limits.time_s:g}"
-        return ""
-
-
-def collective_cost(name: str, groups: int, ranks: int, *, size_bytes: int, rounds: int) -> SimulationCost:
-    """Return the cost of a collective in `groups` groups of `ranks` ranks at once, `rounds` times.
-
-    `size_bytes` is the block for each pair (alltoall) or each rank's contribution (allgather). Other collectives pass
-    2 messages per rank in each of about log2(ranks) steps, and their buffers are small.
-    """
-    stacks_bytes = groups * ranks * STACK_KIB * 1024.0
-    if name not in BLOCKS:
-        messages = 2.0 * groups * ranks * ranks.bit_length()
-        return SimulationCost(memory_bytes=stacks_bytes, time_s=messages * rounds * MESSAGE_S)
-    pairs = float(groups * ranks * ranks)
-    memory_bytes = BLOCKS[name] * pairs * size_bytes + stacks_bytes
-    return SimulationCost(memory_bytes=memory_bytes, time_s=pairs * rounds * MESSAGE_S)
+    memory_bytes = time_s = 0.0
+    for name, groups, ranks, size_bytes in collectives:
+        pairs, stacks_bytes = groups * ranks * ranks, groups * ranks * STACK_KIB * 1024
+        memory_bytes = max(memory_bytes, BLOCKS.get(name, 0.0) * pairs * size_bytes + stacks_bytes)
+        time_s += (pairs if name in BLOCKS else 2 * groups * ranks * ranks.bit_length()) * rounds * MESSAGE_S
+    if (gib := memory_bytes / 2**30) > MEMORY_GIB:
+        return f"it would take about {gib:.3g} GiB of memory, of {MEMORY_GIB:g}"
+    return f"it would take about {time_s:.0f} s of this machine's time, of {TIME_S:g}" if time_s > TIME_S else ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatedLaunch:
     """A simulated launch. Rank k runs on `ranks[k]`.
 
-    `algorithms` maps a collective to SMPI's algorithm; the calibration decides for all others.
+    `algorithms` maps a collective to SMPI's algorithm; the calibration decides for all others. The launch may take
+    `time_s` seconds of this machine, and `memory_gib` of its memory.
     """
 
     topology: Topology
@@ -114,7 +86,8 @@ class SimulatedLaunch:
     calibration: Calibration
     algorithms: Mapping[str, str] = field(default_factory=dict)
     faults: Faults = field(default_factory=Faults)
-    limits: SimulationLimits = field(default_factory=SimulationLimits)
+    time_s: float = TIME_S
+    memory_gib: float = MEMORY_GIB
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,12 +189,12 @@ def run(launch: SimulatedLaunch) -> SimulationResult:
         }
         child = [*command(launch, str(folder / "hosts")), f"--cfg=smpi/tmpdir:{folder}"]
         with (folder / "errors").open("wb") as errors:
-            status, memory_kib = _within_limits(child, environment, launch.limits, errors)
+            status, memory_kib = _within_limits(launch, child, environment, errors)
         every_line = (folder / "errors").read_text(errors="replace").splitlines()
         program_errors = [line for line in every_line if line.strip() and not FRAME.search(line)]
         if status in BROKEN_OFF:
             why = f"{program_errors[0]}; " if program_errors else ""
-            limit = f"{launch.limits.memory_gib:g} GiB (--memory-limit)"
+            limit = f"{launch.memory_gib:g} GiB (--memory-limit)"
             raise RunError(f"sim: the program ended early: {why}status {status}; its memory is limited to {limit}")
         sys.stderr.write("".join(f"{line}\n" for line in program_errors))
         counted = folder / "bytes"
@@ -246,9 +219,9 @@ def _check(launch: SimulatedLaunch) -> None:
         valid = f"at most {int((MOST_PAIRS / launch.topology.rails) ** 0.5)} routers with ranks"
         raise InputError("topology", "", problem=f"{routers} routers of {launch.topology.name}", valid=valid)
     stacks_gib = len(launch.ranks) * STACK_KIB / 2**20
-    if stacks_gib > launch.limits.memory_gib:
+    if stacks_gib > launch.memory_gib:
         valid = f"more than {stacks_gib:.3g} GiB, which the stacks of {len(launch.ranks)} ranks take"
-        raise InputError("--memory-limit", "", f"{launch.limits.memory_gib:g}", valid)
+        raise InputError("--memory-limit", "", f"{launch.memory_gib:g}", valid)
 
 
 def _built_by_smpicc(program: str) -> Path:
@@ -262,13 +235,13 @@ def _built_by_smpicc(program: str) -> Path:
 
 
 def _within_limits(
-    child: Sequence[str], environment: Mapping[str, str], limits: SimulationLimits, errors: IO[bytes]
+    launch: SimulatedLaunch, child: Sequence[str], environment: Mapping[str, str], errors: IO[bytes]
 ) -> tuple[int, int]:
-    """Run a command; return its exit status, and the peak memory of its largest process in KiB.
+    """Run the command of a launch; return its exit status, and the peak memory of its largest process in KiB.
 
     Raises RunError after the limit of time. Memory is limited as address space.
     """
-    most_bytes = int(limits.memory_gib * 2**30)
+    most_bytes = int(launch.memory_gib * 2**30)
     process = subprocess.Popen(
         child,
         env=environment,
@@ -278,25 +251,13 @@ def _within_limits(
     )
     with parent.on_signals(lambda received, _: os.killpg(process.pid, received)):
         try:
-            memory_kib = _wait(process, limits.time_s)
+            status = process.wait(launch.time_s)
+        except subprocess.TimeoutExpired:
+            problem = f"not done after {launch.time_s:g} s of this machine's time"
+            raise RunError(f"sim: {problem}; raise --time-limit") from None
         finally:
-            if process.returncode is None and process.poll() is None:
+            if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-    status = process.returncode
+    memory_kib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss  # this process has no other large child
     return 128 - status if status < 0 else status, memory_kib
-
-
-def _wait(process: subprocess.Popen[bytes], time_s: float) -> int:
-    """Wait until a process ends; return its peak memory in KiB, which Popen's own wait does not give.
-
-    Raises RunError after `time_s` seconds.
-    """
-    end_s = time.monotonic() + time_s
-    while time.monotonic() < end_s:
-        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-        if pid:
-            process.returncode = os.waitstatus_to_exitcode(status)
-            return usage.ru_maxrss
-        time.sleep(POLL_S)
-    raise RunError(f"sim: not done after {time_s:g} s of this machine's time; raise --time-limit")

@@ -30,10 +30,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from railyard.base import sysfs
 from railyard.base.errors import RunError
 from railyard.placements.topology.base import Topology
 from railyard.torus.engines.base import Containers
-from railyard.torus.native.programs import ENTER, FENCE, IDLE
+from railyard.torus.native.programs import ENTER, FENCE, IDLE, last_line
 from railyard.torus.plan import addresses
 from railyard.torus.plan.plan import HEAD
 
@@ -139,7 +140,7 @@ def states(torus: str, run: Path) -> dict[str, str]:
     """Return node -> state as `sinfo` prints it (idle, down*, ...). RunError if slurmctld does not answer."""
     result = _run(torus, run, HEAD, ["sinfo", "--noheader", "--Node", "--format", "%N %T"])
     if result.returncode != 0:
-        raise RunError(f"Slurm on {torus} does not answer: {_last_line(result.stderr)}")
+        raise RunError(f"Slurm on {torus} does not answer: {last_line(result.stderr)}")
     return dict(line.split(maxsplit=1) for line in result.stdout.splitlines())
 
 
@@ -174,7 +175,7 @@ def _start(torus: str, run: Path, host: str, daemon: Sequence[str]) -> None:
     """Start a daemon that detaches itself on a host. RunError with its message if it fails."""
     result = _run(torus, run, host, daemon)
     if result.returncode != 0:
-        raise RunError(f"{daemon[0]} does not start on {host}: {_last_line(result.stderr) or 'see its log'}")
+        raise RunError(f"{daemon[0]} does not start on {host}: {last_line(result.stderr) or 'see its log'}")
 
 
 def _run(torus: str, run: Path, host: str, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -217,15 +218,9 @@ def _wait(torus: str, run: Path, nodes: int, progress: Callable[[int], None]) ->
     if state_of:
         node, state = next((node, state) for node, state in state_of.items() if not is_usable(state))
         problem, log = f"{node} is {state}", _own(folder(run), node) / "slurmd.log"
-    lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
+    lines = sysfs.text(log).splitlines()
     reason = ([line for line in lines if "error:" in line] or lines or [f"no {log.name}"])[-1]
     raise RunError(f"Slurm on {torus}: {problem} ({reason}) after {LONGEST_START_S:.0f} s")
-
-
-def _last_line(text: str) -> str:
-    """Return the last line of a text; empty if there is none."""
-    lines = text.strip().splitlines()
-    return lines[-1] if lines else ""
 
 
 def _path() -> str:

@@ -21,6 +21,7 @@ from typing import Any
 from railyard.base.checkout import BUILD
 from railyard.base.errors import InputError, RunError
 from railyard.placements.topology.base import Node, Router, Topology
+from railyard.torus.native.programs import built
 from railyard.torus.plan.parts import Parts, cut, divide
 from railyard.torus.virtual import machines
 
@@ -29,10 +30,10 @@ PROGRAM = BUILD / "bin/railyard-counters"
 COUNTED = ("bytes", "packets", "drops", "throttled")
 #: What only the user-space router counts; None on the network `kernel`.
 ROUTED = ("input_stall_ns", "output_stall_ns", "replays", "outages", "outage_ns", "delayed_ns")
-#: Counters whose growth is a fault, and what they count.
-FAULTS = {"drops": "packets", "replays": "packets", "outages": "events", "outage_ns": "ns", "delayed_ns": "ns"}
-#: Counters that grow where other traffic is in the way.
-STALLS = {"output_stall_ns": "ns"}
+#: Counters whose growth is an event of a link's health, with their unit. The last one grows where other traffic is in
+#: the way, the others by faults.
+EVENTS = {"drops": "packets", "replays": "packets", "outages": "events", "outage_ns": "ns", "delayed_ns": "ns"}
+EVENTS |= {"output_stall_ns": "ns"}
 NO_ROUTER = "the network router alone counts it"
 
 End = tuple[str, str]
@@ -140,25 +141,20 @@ class CounterReading:
         Links are alike by dimension and class. A rate is in kbit/s, a duration in ns of the torus's own time.
         """
         events = []
+        head = ("node", "nic", "event", "unit", "kind", "before", "after")
         fastest: dict[tuple[str, str], float] = {}
         for link in self.links:
             key = link.dimension, link.link_class
             fastest[key] = max(fastest.get(key, 0.0), link.rate_mbit_s)
         for link in self.links:
-            changes = [
-                (name.upper(), unit, "congestion" if name in STALLS else "count", 0, getattr(link, name))
-                for name, unit in {**FAULTS, **STALLS}.items()
-                if getattr(link, name)
-            ]
-            rates = fastest[link.dimension, link.link_class], link.rate_mbit_s
-            usual, now = (round(1e3 * rate) for rate in rates)
-            if now < usual:
-                changes.append(("RATE", "kbit/s", "state", usual, now))
-            head = ("node", "nic", "event", "unit", "kind", "before", "after")
+            counts = {name: count for name in EVENTS if (count := getattr(link, name))}
+            kinds = {name: "congestion" if name == "output_stall_ns" else "count" for name in counts}
+            changes = [(name.upper(), EVENTS[name], kinds[name], 0, count) for name, count in counts.items()]
+            usual, now = (round(1e3 * rate) for rate in (fastest[link.dimension, link.link_class], link.rate_mbit_s))
+            changes += [("RATE", "kbit/s", "state", usual, now)] if now < usual else []
             events += [dict(zip(head, (link.source, link.name, *change), strict=True)) for change in changes]
-        counted = {**FAULTS, **STALLS}
-        names = [name.upper() for name in counted if getattr(self.links[0], name) is not None]
-        lacking = {name.upper(): NO_ROUTER for name in counted if name.upper() not in names}
+        lacking = {name.upper(): NO_ROUTER for name in EVENTS if getattr(self.links[0], name) is None}
+        names = [name.upper() for name in EVENTS if name.upper() not in lacking]
         not_read = {"torus": lacking} if lacking else {}
         return {"read": {"torus": [*names, "RATE"]}, "not_read": not_read, "events": events}
 
@@ -174,12 +170,11 @@ def snapshots(torus: str, parts: Parts | None = None) -> list[Snapshot]:
 
     Each is (host, interface) -> counters. Raises RunError if they cannot be read.
     """
-    if not PROGRAM.is_file():
-        raise RunError(f"{PROGRAM} is not built; run `make setup`")
-    result = subprocess.run([PROGRAM, torus], capture_output=True, text=True, check=False)
+    command = [built(PROGRAM), torus]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise RunError(result.stderr.strip())
-    outputs = [result.stdout, *machines.on_others(parts, [str(PROGRAM), torus])]
+    outputs = [result.stdout, *machines.on_others(parts, command)]
     return merged([parse(output.splitlines()) for output in outputs])
 
 
@@ -241,7 +236,7 @@ def reading(
     """
     links, lost = [], []
     between = set(cut(topology, divide(topology, len(parts.machines)))) if parts else set()
-    for counter, sender, receiver in _directed(topology):
+    for counter, sender, receiver in directed(topology):
         if sender not in second or receiver not in second:
             raise RunError(
                 f"torus {torus} has no interface {sender[0]}:{sender[1]}; run: railyard torus status {torus}"
@@ -320,7 +315,7 @@ def from_dict(document: Mapping[str, Any], source: str) -> CounterReading:
         raise InputError(source, "", str(error), "what `railyard torus counters NAME --json` prints") from error
 
 
-def _directed(topology: Topology) -> Iterator[tuple[LinkCounter, End, End]]:
+def directed(topology: Topology) -> Iterator[tuple[LinkCounter, End, End]]:
     """Yield every directed link with zero counts, its sending end and its receiving end."""
     for link in topology.links():
         direction = topology.direction(link)
@@ -352,11 +347,6 @@ def _directed(topology: Topology) -> Iterator[tuple[LinkCounter, End, End]]:
                 link_class="host",
             )
             yield counter, sender, receiver
-
-
-def names(topology: Topology) -> Mapping[End, str]:
-    """Return the name of each directed link by the end that sends."""
-    return {sender: counter.name for counter, sender, _ in _directed(topology)}
 
 
 def _host_name(topology: Topology, node: Node, rail: int, direction: str) -> str:

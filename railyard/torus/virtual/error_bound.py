@@ -18,6 +18,7 @@ Leaves out what makes times shorter (the kernel's token buckets) and delays that
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -31,33 +32,6 @@ ENOUGH_TRAFFIC_S = 1.0
 #: An interval has traffic if the busiest link sends at this share of its rate, or if there are so many packets per
 #: second, of so many bytes on average.
 TRAFFIC_SHARE = 0.05
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankActivity:
-    """What all ranks did in an interval between two observations, as railyard-counters reports it.
-
-    `ranks` counts those seen at both observations, and `timed` those of them that took timed samples at both. `wait_s`
-    is the sum over the ranks of the time waiting for a processor.
-    """
-
-    seconds: float
-    ranks: int
-    timed: int
-    wait_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lateness:
-    """The delay with which the router delivered chunks of packets; percentages of a chunk's time in the network."""
-
-    chunks: int
-    median_us: float
-    p99_us: float
-    max_us: float
-    median_percent: float
-    p99_percent: float
-    mean_percent: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,41 +61,22 @@ class ErrorBound:
         return max(terms, key=lambda term: terms[term])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Histogram:
-    """A histogram: the number of values and their sum, and counts by the smallest value of each bucket."""
-
-    count: int
-    sum: int
-    buckets: Mapping[int, int]
-
-    def quantile(self, share: float) -> int:
-        """Return the lower edge of the bucket that contains the quantile of a share from 0 to 1; 0 without values."""
-        below = 0
-        for start in sorted(self.buckets):
-            below += self.buckets[start]
-            if below >= share * self.count:
-                return start
-        return 0
-
-
 def bound(
-    activities: Sequence[RankActivity],
-    lateness: Lateness | None,
+    lateness: Mapping[str, float] | None = None,
     *,
-    steal_share: float,
-    throttled_share: float,
+    waiting_share: float = 0.0,
+    steal_share: float = 0.0,
+    throttled_share: float = 0.0,
     busiest_link_share: float = 0.0,
 ) -> ErrorBound:
     """Return the error estimate of a launch. Shares are of the time with traffic, from 0 to 1.
 
-    `busiest_link_share` is the time that the busiest link needs, at its rate, for what it sent.
+    `waiting_share` is that of the ranks' time in which they waited for a processor. `busiest_link_share` is the time
+    that the busiest link needs, at its rate, for what it sent.
     """
-    rank_s = sum(activity.ranks * activity.seconds for activity in activities)
-    waiting = sum(activity.wait_s for activity in activities) / rank_s if rank_s else 0.0
     terms = {
-        "lateness_percent": lateness.mean_percent if lateness else 0.0,
-        "waiting_percent": 100 * waiting,
+        "lateness_percent": lateness["mean_percent"] if lateness else 0.0,
+        "waiting_percent": 100 * waiting_share,
         "steal_percent": 100 * steal_share,
         "throttled_percent": 100 * throttled_share,
     }
@@ -129,31 +84,27 @@ def bound(
     return ErrorBound(percent=min(sum(terms.values()), idle), idle_percent=idle, **terms)
 
 
-def rank_activity(line: str) -> RankActivity:
-    """Return the activity of the ranks from a line `w` of railyard-counters."""
-    seconds, ranks, _, wait_ns, _, timed = map(float, line.split()[1:])
-    return RankActivity(seconds=seconds, ranks=int(ranks), timed=int(timed), wait_s=wait_ns / 1e9)
+def lateness(lines: Sequence[str]) -> dict[str, float] | None:
+    """Return the delay with which the router delivered chunks of packets; None without a router.
 
-
-def lateness(lines: Sequence[str]) -> Lateness | None:
-    """Return the router's lateness between its first and its last histograms; None without a router.
-
-    `lines` are the output of railyard-counters.
+    It is that between the first and the last histograms in `lines`, the output of railyard-counters. `chunks` is their
+    number. Percentages are of a chunk's time in the network.
     """
-    times, shares = (_difference(lines, name) for name in ("late_ns", "late_ppm"))
+    gained = [_gained(lines, name) for name in ("late_ns", "late_ppm")]
     flights = [int(line.split()[8]) for line in lines if line.startswith("r ")]
-    if times is None or shares is None or not flights:
+    if None in gained or not flights:
         return None
+    (late_ns, times), (_, shares) = filter(None, gained)
     flight_ns = flights[-1] - flights[0]
-    return Lateness(
-        chunks=times.count,
-        median_us=times.quantile(0.5) / 1e3,
-        p99_us=times.quantile(0.99) / 1e3,
-        max_us=max(times.buckets, default=0) / 1e3,
-        median_percent=shares.quantile(0.5) / 1e4,
-        p99_percent=shares.quantile(0.99) / 1e4,
-        mean_percent=100 * times.sum / flight_ns if flight_ns else 0.0,
-    )
+    return {
+        "chunks": times.total(),
+        "median_us": _quantile(times, 0.5) / 1e3,
+        "p99_us": _quantile(times, 0.99) / 1e3,
+        "max_us": max(times, default=0) / 1e3,
+        "median_percent": _quantile(shares, 0.5) / 1e4,
+        "p99_percent": _quantile(shares, 0.99) / 1e4,
+        "mean_percent": 100 * late_ns / flight_ns if flight_ns else 0.0,
+    }
 
 
 def wire(outputs: Iterable[Iterable[str]]) -> dict[str, float]:
@@ -181,16 +132,26 @@ def not_handed_over(lines: Sequence[str]) -> str:
     return "; ".join(f"{count} chunks {what}" for what, count in counts.items() if count)
 
 
-def _difference(lines: Iterable[str], name: str) -> Histogram | None:
-    """Return the values of a histogram between its first and its last line; None if there is no line."""
+def _gained(lines: Iterable[str], name: str) -> tuple[int, Counter[int]] | None:
+    """Return what a histogram gained between its first and its last line; None if there is no line.
+
+    That is the sum of the values, and their number by the smallest value of each bucket.
+    """
     read = []
     for line in (line for line in lines if line.startswith(f"h {name} ")):
-        _, _, count, total, _, *pairs = line.split()
-        buckets = {int(start): int(n) for start, n in (pair.split(":") for pair in pairs)}
-        read.append(Histogram(count=int(count), sum=int(total), buckets=buckets))
+        _, _, _, total, _, *pairs = line.split()
+        buckets = {int(start): int(count) for start, count in (pair.split(":") for pair in pairs)}
+        read.append((int(total), Counter(buckets)))
     if not read:
         return None
-    first, last = read[0], read[-1]
-    added = {start: n - first.buckets.get(start, 0) for start, n in last.buckets.items()}
-    buckets = {start: n for start, n in added.items() if n > 0}
-    return Histogram(count=last.count - first.count, sum=last.sum - first.sum, buckets=buckets)
+    return read[-1][0] - read[0][0], read[-1][1] - read[0][1]
+
+
+def _quantile(buckets: Counter[int], share: float) -> int:
+    """Return the lower edge of the bucket that contains the quantile of a share from 0 to 1; 0 without values."""
+    below = 0
+    for start in sorted(buckets):
+        below += buckets[start]
+        if below >= share * buckets.total():
+            return start
+    return 0

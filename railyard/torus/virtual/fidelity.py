@@ -16,7 +16,6 @@ Leaves out latency: a small message loads no link, and its time is the machine's
 
 from __future__ import annotations
 
-import contextlib
 import signal
 import sys
 import threading
@@ -29,19 +28,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from railyard.base import sysfs
 from railyard.base.errors import RunError
 from railyard.placements.topology.base import Topology
+from railyard.torus.native.programs import built
 from railyard.torus.plan import pace
 from railyard.torus.virtual import counters, error_bound, lifecycle, machines, packet_budget
 from railyard.torus.virtual.counters import CounterReading, LinkCounter
-from railyard.torus.virtual.error_bound import (
-    ENOUGH_TRAFFIC_S,
-    HOST_SHARE,
-    TRAFFIC_SHARE,
-    ErrorBound,
-    Lateness,
-    RankActivity,
-)
+from railyard.torus.virtual.error_bound import ENOUGH_TRAFFIC_S, HOST_SHARE, TRAFFIC_SHARE, ErrorBound
 from railyard.torus.virtual.lifecycle import VirtualTorus
 
 FORMAT = "railyard-evidence/1"
@@ -75,7 +69,9 @@ class WatchInterval:
     """What was observed in an interval of a tenth of a second. Shares are from 0 to 1.
 
     `idle`, `softirq` and `steal` are shares of the time of all usable processors, `hot_idle` and `hot_softirq` of the
-    one that spent most time on packets. `link_share` is the rate of the busiest link over its full rate.
+    one that spent most time on packets. `link_share` is the rate of the busiest link over its full rate. `timed` is the
+    number of ranks that took timed samples at both ends of the interval. `rank_s` is the time of all ranks together,
+    and `wait_s` that in which they waited for a processor.
     """
 
     seconds: float
@@ -87,18 +83,15 @@ class WatchInterval:
     bytes: int
     hot_idle: float = 1.0
     hot_softirq: float = 0.0
-    activity: RankActivity | None = None
+    timed: int = 0
+    rank_s: float = 0.0
+    wait_s: float = 0.0
 
     @property
     def traffic(self) -> bool:
         """Return whether the network transferred more than small messages."""
         bulk = self.packets >= BULK_PACKETS_S * self.seconds and self.bytes >= BULK_BYTES * self.packets
         return bulk or self.link_share >= TRAFFIC_SHARE
-
-    @property
-    def timed(self) -> bool:
-        """Return whether ranks took timed samples."""
-        return self.activity is not None and self.activity.timed > 0
 
     @property
     def host_limited(self) -> bool:
@@ -135,7 +128,7 @@ class GuardReport:
     waited_s: float = 0.0
     error_bound_percent: float
     error_bound: Mapping[str, float]
-    lateness: Mapping[str, Any] | None
+    lateness: Mapping[str, float] | None = None
 
     @property
     def warning(self) -> str:
@@ -151,23 +144,20 @@ class GuardReport:
         return f"{times}, because this machine was busy (docs/torus.md#the-guard)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachineLoad:
-    """What was observed of the machine besides its links.
+def judge(
+    intervals: Sequence[WatchInterval],
+    counted: CounterReading,
+    bound: ErrorBound,
+    *,
+    network: str,
+    carrier: str = "",
+    busiest: tuple[str, float] | None = None,
+) -> GuardReport:
+    """Return the verdict on a launch from its intervals, its links' counters and its error estimate.
 
     `carrier` is a failure of the router, or empty. `busiest` is the busiest link while ranks took timed samples, with
     its share of its rate; None if the program does not show when it takes them.
     """
-
-    network: str
-    bound: ErrorBound
-    lateness: Lateness | None
-    carrier: str = ""
-    busiest: tuple[str, float] | None = None
-
-
-def judge(intervals: Sequence[WatchInterval], counted: CounterReading, machine: MachineLoad) -> GuardReport:
-    """Return the verdict on a launch from its intervals, its links' counters and the load of the machine."""
     busy = measured(intervals)
     enough_s = ENOUGH_TIMED_S if any(i.timed for i in busy) else ENOUGH_TRAFFIC_S
     traffic_s = sum(i.seconds for i in busy)
@@ -177,7 +167,7 @@ def judge(intervals: Sequence[WatchInterval], counted: CounterReading, machine: 
     if drops:
         worst = max(counted.links, key=lambda link: link.drops)
         lost.append(f"{drops} packets dropped, most on {worst.name}; a lossless network drops none")
-    lost += [machine.carrier] if machine.carrier else []
+    lost += [carrier] if carrier else []
     load: list[str] = []
     doubts = [] if intervals else ["the launch was too short to be watched"]
     if limited_s > HOST_SHARE * traffic_s:
@@ -186,11 +176,11 @@ def judge(intervals: Sequence[WatchInterval], counted: CounterReading, machine: 
             doubts.append(f"{reason}, too little to tell; use more repeats")
         else:
             load.append(f"{reason}; use fewer nodes or a smaller --rate-scale")
-    if beyond := _beyond(machine):
+    if beyond := _beyond(network, bound):
         (doubts if traffic_s < enough_s else load).append(beyond)
     reasons = [*lost, *load]
     verdict = GuardVerdict.VOID if reasons else GuardVerdict.CANNOT_TELL if doubts else GuardVerdict.OK
-    busiest_link, busiest_share = machine.busiest or _busiest_link(counted, traffic_s)
+    busiest_link, busiest_share = busiest or _busiest_link(counted, traffic_s)
     return GuardReport(
         verdict=verdict,
         reasons=tuple(reasons or doubts),
@@ -206,19 +196,18 @@ def judge(intervals: Sequence[WatchInterval], counted: CounterReading, machine: 
         drops=drops,
         conserved=counted.conserved,
         by_load=bool(load) and not lost,
-        error_bound_percent=machine.bound.percent,
-        error_bound=asdict(machine.bound),
-        lateness=asdict(machine.lateness) if machine.lateness else None,
+        error_bound_percent=bound.percent,
+        error_bound=asdict(bound),
     )
 
 
-def _beyond(machine: MachineLoad) -> str:
+def _beyond(network: str, bound: ErrorBound) -> str:
     """Return why a launch is void because of its error estimate; an empty text if it is not.
 
     On the network `kernel` only what others took of the processors decides. The other terms are recorded.
     """
-    bound, most = machine.bound, error_bound.VOID_PERCENT
-    if machine.network == "router":
+    most = error_bound.VOID_PERCENT
+    if network == "router":
         words = f"times up to {bound.percent:.0f} % too long, as {bound.worst}"
         return f"{words}; use fewer nodes or a smaller --rate-scale" if bound.percent > most else ""
     quota = "a processor quota (cgroup cpu.max)"
@@ -248,7 +237,8 @@ def _busiest_while_timed(lines: Sequence[str], topology: Topology) -> tuple[str,
     if words is None:
         return None
     _, _, share, host, port = words
-    return counters.names(topology)[host, port], float(share)
+    name = next(counter.name for counter, sender, _ in counters.directed(topology) if sender == (host, port))
+    return name, float(share)
 
 
 def _mean(intervals: Sequence[WatchInterval], share: str) -> float:
@@ -272,9 +262,7 @@ class Watch:
         self.waited_s = waited_s
 
     def __enter__(self) -> Watch:
-        if not counters.PROGRAM.is_file():
-            raise RunError(f"{counters.PROGRAM} is not built; run `make setup`")
-        command = [str(counters.PROGRAM), self.torus.name, str(INTERVAL_MS)]
+        command = [built(counters.PROGRAM), self.torus.name, str(INTERVAL_MS)]
         self.watchers = machines.watch(self.torus.parts, command, self.torus.folder)
         for watcher in self.watchers:  # no launch may start before the first counters
             watcher.wait_for(END_OF_SNAPSHOT)
@@ -319,31 +307,36 @@ class Watch:
         after = counters.reading(name, topology, snapshots[1], snapshots[2], parts=parts)
         self.counted = counters.difference(after, before)
         self.wire = error_bound.wire(outputs)
-        loads = [self._machine(output) for output in outputs]
-        worst = max(loads, key=lambda load: load.bound.percent)
-        carrier = next((load.carrier for load in loads if load.carrier), "")
-        judged = judge(intervals(lines), self.counted, replace(worst, carrier=carrier, busiest=loads[0].busiest))
-        self.guard = replace(judged, attempts=self.attempt, waited_s=round(self.waited_s, 3))
+        bound, lateness = max(map(self._bound, outputs), key=lambda machine: machine[0].percent)
+        has_ended = self.torus.shape.network == "router" and not lifecycle.carries(self.torus)
+        refused = next(filter(None, map(error_bound.not_handed_over, outputs)), "")
+        judged = judge(
+            intervals(lines),
+            self.counted,
+            bound,
+            network=self.torus.shape.network,
+            carrier="the router ended" if has_ended else refused,
+            busiest=_busiest_while_timed(lines, topology),
+        )
+        self.guard = replace(judged, attempts=self.attempt, waited_s=round(self.waited_s, 3), lateness=lateness)
 
-    def _machine(self, lines: list[str]) -> MachineLoad:
-        """Return the load of the machine from the output of railyard-counters."""
+    def _bound(self, lines: list[str]) -> tuple[ErrorBound, Mapping[str, float] | None]:
+        """Return the error estimate of a machine, and its router's lateness, from its output of railyard-counters."""
         watched = intervals(lines)
         busy = measured(watched)
         seconds = sum(i.seconds for i in watched)
         lateness = error_bound.lateness(lines)
         busiest = _busiest_while_timed(lines, self.torus.topology)
         share = (busiest or _busiest_link(self.counted, sum(i.seconds for i in busy)))[1]
+        rank_s = sum(i.rank_s for i in busy)
         bound = error_bound.bound(
-            [i.activity for i in busy if i.activity is not None and i.activity.ranks],
             lateness,
+            waiting_share=sum(i.wait_s for i in busy) / rank_s if rank_s else 0.0,
             steal_share=_mean(busy, "steal"),
             throttled_share=(_throttled_s() - self.throttled_s) / seconds if seconds else 0.0,
             busiest_link_share=share,
         )
-        network = self.torus.shape.network
-        has_ended = network == "router" and not lifecycle.carries(self.torus)
-        carrier = "the router ended" if has_ended else error_bound.not_handed_over(lines)
-        return MachineLoad(network=network, bound=bound, lateness=lateness, carrier=carrier, busiest=busiest)
+        return bound, lateness
 
     def evidence(self) -> dict[str, Any]:
         """Return the document that a check stores with the launch (docs/formats.md, "Launch evidence").
@@ -379,17 +372,11 @@ def measured(intervals: Sequence[WatchInterval]) -> list[WatchInterval]:
 
 def _throttled_s() -> float:
     """Return the total time that the control groups of this process have been held at their processor quota."""
-    total = 0
-    try:
-        own_line = next(line for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::"))
-    except (OSError, StopIteration):
-        return 0.0
-    group = CGROUPS / own_line[3:].lstrip("/")
-    for folder in (group, *group.parents):
-        with contextlib.suppress(OSError):
-            text = (folder / "cpu.stat").read_text()
-            total += sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("throttled_usec"))
-    return total / 1e6
+    lines = sysfs.text(Path("/proc/self/cgroup")).splitlines()
+    own = next((CGROUPS / line[3:].lstrip("/") for line in lines if line.startswith("0::")), None)
+    groups = [own, *own.parents] if own else []
+    counted = "\n".join(sysfs.text(group / "cpu.stat") for group in groups).splitlines()
+    return sum(int(line.split()[1]) for line in counted if line.startswith("throttled_usec")) / 1e6
 
 
 def intervals(lines: Iterable[str]) -> list[WatchInterval]:
@@ -398,8 +385,7 @@ def intervals(lines: Iterable[str]) -> list[WatchInterval]:
     for line in lines:
         if line.startswith("t "):
             seconds, total, idle, softirq, steal, share, _, _, packets, sent, *hot = line.split()[1:]
-            ticks = max(int(total), 1)
-            hot_total, hot_idle, hot_softirq = map(int, hot or (1, 1, 0))
+            ticks, hot_ticks = max(int(total), 1), max(int(hot[0]), 1)
             parsed.append(
                 WatchInterval(
                     seconds=float(seconds),
@@ -409,10 +395,12 @@ def intervals(lines: Iterable[str]) -> list[WatchInterval]:
                     link_share=float(share),
                     packets=int(packets),
                     bytes=int(sent),
-                    hot_idle=hot_idle / max(hot_total, 1),
-                    hot_softirq=hot_softirq / max(hot_total, 1),
+                    hot_idle=int(hot[1]) / hot_ticks,
+                    hot_softirq=int(hot[2]) / hot_ticks,
                 )
             )
         elif line.startswith("w ") and parsed:
-            parsed[-1] = replace(parsed[-1], activity=error_bound.rank_activity(line))
+            seconds, ranks, _, wait_ns, _, timed = line.split()[1:]
+            rank_s, wait_s = int(ranks) * float(seconds), float(wait_ns) / 1e9
+            parsed[-1] = replace(parsed[-1], timed=int(timed), rank_s=rank_s, wait_s=wait_s)
     return parsed

@@ -17,6 +17,7 @@ import re
 import subprocess
 from pathlib import Path
 
+from railyard.base import sysfs
 from railyard.placements.topology.base import Topology
 from railyard.torus.plan.plan import TorusPlan
 
@@ -34,23 +35,22 @@ STARVES = ((6, 12), (7, 1))
 GROUPS_WERE_ON = ".autogroup"
 
 
-def _version(release: str) -> tuple[int, int] | None:
-    """Return the first two numbers of a release such as `6.12.3-amd64`; None for a text of another form."""
-    match = re.match(r"(\d+)\.(\d+)", release)
-    return (int(match[1]), int(match[2])) if match else None
+def _version(release: str) -> tuple[int, int]:
+    """Return the first two numbers of a release such as `6.12.3-amd64`."""
+    major, minor = re.findall(r"\d+", release)[:2]
+    return int(major), int(minor)
 
 
 def may_starve(release: str) -> bool:
     """Return whether a kernel of this release may let one group of its scheduler starve the others."""
-    version = _version(release)
-    return version is not None and STARVES[0] <= version < STARVES[1]
+    return STARVES[0] <= _version(release) < STARVES[1]
 
 
 def turn_off_groups(folder: Path) -> None:
     """Turn autogroups off and mark in a folder that they were on; do nothing if this is not needed or not allowed."""
     mark = folder / GROUPS_WERE_ON
     try:
-        if may_starve(platform.release()) and AUTOGROUP.read_text(encoding="ascii").strip() == "1":
+        if may_starve(platform.release()) and sysfs.text(AUTOGROUP) == "1":
             mark.touch()  # first, so that `restore_groups` finds it after a kill at any moment
             AUTOGROUP.write_text("0\n", encoding="ascii")
     except OSError:
@@ -80,12 +80,9 @@ def neighbour_advice(torus_plan: TorusPlan, *, with_slurm: bool) -> str:
 
     The text is also empty if the size cannot be read, as in a user namespace.
     """
-    try:
-        size = int(SIZE.read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        return ""
+    size = sysfs.text(SIZE)
     entries = needed_neighbours(torus_plan, with_slurm=with_slurm, release=platform.release())
-    if entries <= size:
+    if not size or entries <= int(size):
         return ""
     return (
         f"the torus needs {entries} neighbours and this kernel's table holds {size}; commands on it may hang; "
@@ -100,7 +97,7 @@ def needed_neighbours(torus_plan: TorusPlan, *, with_slurm: bool, release: str) 
     Hydra's daemons connect to the head alone, whose entries are permanent; those count on old kernels.
     """
     learned = 2 * len(torus_plan.topology.nodes) if with_slurm else 0
-    if (_version(release) or PERMANENT_ARE_FREE) >= PERMANENT_ARE_FREE:
+    if _version(release) >= PERMANENT_ARE_FREE:
         return learned
     lines = [
         line for host in torus_plan.namespaces for line in (*host.ip, *(x for p in host.ports.values() for x in p))

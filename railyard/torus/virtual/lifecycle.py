@@ -35,7 +35,9 @@ from typing import Any
 import yaml
 
 from railyard.base import parent
+from railyard.base.decoded import decoded
 from railyard.base.errors import InputError, RunError
+from railyard.base.json_files import json_object
 from railyard.placements.launchers import files
 from railyard.placements.topology import catalog
 from railyard.placements.topology import faults as fault_model
@@ -298,20 +300,20 @@ def read(name: str) -> VirtualTorus | None:
 
 
 def from_document(name: str, document: Mapping[str, Any]) -> VirtualTorus:
-    """Return the torus of a document that `to_document` made."""
-    made_of = document["containers"]
-    return VirtualTorus(
+    """Return the torus of a document that `to_document` made.
+
+    Raises what `read` takes for no torus: InputError, KeyError or TypeError.
+    """
+    source, pending = f"{RUN}/{name}/torus.json", document.get("pending")
+    return decoded(
+        VirtualTorus,
+        document,
+        source,
         name=name,
         engine=engines()[document["engine"]].name,
-        topology=catalog.parse(document["topology"], source=f"{RUN}/{name}/torus.json"),
-        shape=Shape(**document["shape"]),
-        complete=document["complete"],
+        topology=catalog.parse(document["topology"], source=source),
         faults=fault_model.parse(document["faults"]),
-        containers=Containers(**{**made_of, "volumes": tuple(made_of["volumes"])}) if made_of else None,
-        slurm=document["slurm"],
-        owner=Owner(**document["owner"]) if document.get("owner") else None,
-        pending=fault_model.parse(document["pending"]) if document.get("pending") is not None else None,
-        parts=Parts.from_dict(document["parts"]) if document.get("parts") else None,
+        pending=None if pending is None else fault_model.parse(pending),
     )
 
 
@@ -383,9 +385,8 @@ def _end(name: str) -> bool:
     namespaces = netns.namespaces(name)
     netns.refuse_inside(netns.identities(namespaces))
     torus, path = read(name), RUN / name / "torus.json"
-    with contextlib.suppress(OSError, ValueError, TypeError):  # whatever else the file contains
-        document = {**json.loads(path.read_text(encoding="utf-8")), "complete": False}
-        replace_file(path, json.dumps(document, indent=1))
+    if document := json_object(path):
+        replace_file(path, json.dumps({**document, "complete": False}, indent=1))
     netns.kill(namespaces)
     return torus is not None and torus.complete
 

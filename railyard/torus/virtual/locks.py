@@ -32,6 +32,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from railyard.base import sysfs
 from railyard.base.errors import RunError
 
 #: A wait of so many seconds is reported.
@@ -138,23 +139,16 @@ def _replace(path: Path, reason: str) -> None:
 
 def holders(path: Path) -> list[int]:
     """Return the numbers of the processes that locked a file, as /proc/locks lists them."""
-    try:
-        inode = path.stat().st_ino
-        lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return []
-    fields = [line.split() for line in lines if "->" not in line]
-    return [int(words[4]) for words in fields if words[5].rpartition(":")[2] == str(inode)]
+    fields = [line.split() for line in sysfs.text(Path("/proc/locks")).splitlines() if "->" not in line]
+    with contextlib.suppress(OSError):
+        inode = str(path.stat().st_ino)
+        return [int(words[4]) for words in fields if words[5].rpartition(":")[2] == inode]
+    return []
 
 
 def command_of(pid: int) -> str:
     """Return the command of a process on one line; an empty text if there is none."""
-    try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    except OSError:
-        return ""
-    text = b" ".join(words).decode(errors="replace")
-    return " ".join(text.split())
+    return " ".join(sysfs.text(Path(f"/proc/{pid}/cmdline")).replace("\0", " ").split())
 
 
 def _open(path: Path) -> int:

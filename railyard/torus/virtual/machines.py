@@ -36,7 +36,7 @@ from typing import IO, Any
 
 from railyard.base.errors import InputError, RunError
 from railyard.torus.engines import netns
-from railyard.torus.native.programs import system_path
+from railyard.torus.native.programs import last_line, system_path
 from railyard.torus.plan.parts import Machine, Parts
 from railyard.torus.plan.plan import HEAD
 
@@ -149,7 +149,7 @@ def on_others(parts: Parts | None, words: Sequence[str], text: str = "") -> list
         output, complaint = process.communicate(text)
         outputs.append(output)
         if process.returncode != 0:
-            failures.append(f"{machine.name}: {_last_line(complaint) or f'status {process.returncode}'}")
+            failures.append(f"{machine.name}: {last_line(complaint) or f'status {process.returncode}'}")
     if failures:
         raise RunError("; ".join(failures))
     return outputs
@@ -183,8 +183,8 @@ class Watcher:
                 self.process.kill()
                 complaint = self.process.communicate()[1]
                 if self.machine:
-                    raise RunError(f"{self.machine}: {_last_line(complaint) or 'it does not answer'}")
-                raise RunError(_last_line(complaint) or "the counters cannot be read")
+                    raise RunError(f"{self.machine}: {last_line(complaint) or 'it does not answer'}")
+                raise RunError(last_line(complaint) or "the counters cannot be read")
             time.sleep(PAUSE_S)
 
     def end(self) -> list[str]:
@@ -223,11 +223,6 @@ def _start(
         return subprocess.Popen(words, stdin=pipe, stdout=output, stderr=pipe, text=True)
     except FileNotFoundError as error:
         raise RunError(f"no {words[0]} on the PATH" + (f", to reach {machine.name}" if machine else "")) from error
-
-
-def _last_line(text: str) -> str:
-    """Return the last line of a program's complaint, without railyard's name."""
-    return (text.strip().splitlines() or [""])[-1].removeprefix("railyard: ")
 
 
 # Connect the routers. -------------------------------------------------------------------------------------------------
@@ -314,7 +309,7 @@ def _answer(parts: Parts, number: int, process: subprocess.Popen[str]) -> Any:
     line = process.stdout.readline()
     if not line:
         _, complaint = process.communicate()
-        raise RunError(f"{parts.machines[number].name}: {_last_line(complaint) or 'it ended without a word'}")
+        raise RunError(f"{parts.machines[number].name}: {last_line(complaint) or 'it ended without a word'}")
     return json.loads(line)
 
 

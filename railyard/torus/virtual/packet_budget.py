@@ -23,9 +23,11 @@ from threading import BrokenBarrierError
 
 from railyard.base import checkout
 from railyard.base.errors import RunError
+from railyard.base.json_files import json_object
 from railyard.placements.topology.base import LinkClass, Node, Topology
 from railyard.placements.topology.torus import Dimension, Torus
 from railyard.torus.engines import netns
+from railyard.torus.engines.base import replace_file
 from railyard.torus.plan import addresses, plan
 from railyard.torus.plan.parts import Parts
 from railyard.torus.plan.plan import Shape
@@ -132,11 +134,8 @@ def advice(topology: Topology, shape: Shape) -> str:
 
 def most_scale(topology: Topology, shape: Shape) -> float:
     """Return the rate scale at which all links together need all packets that this machine forwards, 0 if unknown."""
-    try:
-        budget = float(json.loads(_cache().read_text(encoding="utf-8"))["packets_per_s"])
-    except (OSError, ValueError, LookupError, TypeError):
-        return 0.0
-    return shape.rate_scale * budget / demand_packets_s(topology, shape)
+    budget_packets_s: float = json_object(_cache()).get("packets_per_s", 0.0)
+    return shape.rate_scale * budget_packets_s / demand_packets_s(topology, shape)
 
 
 def auto_scale(
@@ -165,21 +164,18 @@ def cached_packets_s(is_enough: Callable[[float], bool] = lambda _: False) -> fl
     BrokenBarrierError if the sending processes do not start within `READY_S`.
     """
     machine = {"kernel": platform.release(), "cpus": os.cpu_count(), "machine": platform.node()}
-    path, budget, tries = _cache(), 0.0, 0
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        cached = json.loads(path.read_text(encoding="utf-8"))
-        if cached["machine"] == machine:
-            budget, tries = float(cached["packets_per_s"]), int(cached["busy_tries"])
-            if not tries or tries >= BUSY_TRIES or is_enough(budget):
-                return budget
+    cached = json_object(_cache())
+    budget, tries = 0.0, 0
+    if cached.get("machine") == machine:
+        budget, tries = float(cached["packets_per_s"]), int(cached.get("busy_tries", 0))
+        if not tries or tries >= BUSY_TRIES or is_enough(budget):
+            return budget
     is_busy = os.getloadavg()[0] > (os.cpu_count() or 1) / 2
     measured = max(budget, measure_packets_s())
     document = {"machine": machine, "packets_per_s": measured, "busy_tries": tries + 1 if is_busy else 0}
-    temporary = path.with_suffix(f".{os.getpid()}")
     with contextlib.suppress(OSError):  # it can be measured again
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(json.dumps(document), encoding="utf-8")
-        temporary.rename(path)
+        _cache().parent.mkdir(parents=True, exist_ok=True)
+        replace_file(_cache(), json.dumps(document))
     return measured
 
 

@@ -18,7 +18,6 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
 
 from railyard.base.errors import RunError
 from railyard.torus.virtual import locks
@@ -26,40 +25,29 @@ from railyard.torus.virtual import locks
 INSIDE = locks.INSIDE_HOLDER
 #: The variable that passes the descriptors of the two locks to the command inside.
 LOCKS = "RAILYARD_HOLDER_LOCKS"
-HOLDER = "railyard-holder"
+#: The command line of the holder, whose first word is no program's name.
+HOLDER = "railyard-holder inf"
 SETUP = (
-    "mount -t tmpfs tmpfs /run && mkdir -p /run/netns /run/railyard && echo ready && exec -a " + HOLDER + " sleep inf"
+    "mount -t tmpfs tmpfs /run && mkdir -p /run/netns /run/railyard && echo ready && exec -a railyard-holder sleep inf"
 )
 
 
-def needed() -> bool:
-    """Return whether this process needs the user namespace: it is not root, and not inside yet."""
-    return os.geteuid() != 0 and INSIDE not in os.environ
-
-
-def reenter() -> NoReturn:
-    """Replace this process by the same command inside the user's namespaces.
+def reenter() -> None:
+    """Replace this process by the same command inside the user's namespaces, unless it is root's or inside already.
 
     Raises RunError if the kernel or its policy does not allow user namespaces.
     """
+    if os.geteuid() == 0 or INSIDE in os.environ:
+        return
     starting, using = (_open_lock(name) for name in ("starting", "using"))
     fcntl.flock(starting, fcntl.LOCK_EX)
     pid = _holder() or _start()
     fcntl.flock(using, fcntl.LOCK_SH)
     fcntl.flock(starting, fcntl.LOCK_UN)
-    inside = ["sh", "-c", 'cd "$0" && exec "$@"', str(Path.cwd()), sys.executable, "-m", "railyard.cli"]
-    command = [
-        "nsenter",
-        "--target",
-        str(pid),
-        "--user",
-        "--net",
-        "--mount",
-        "--preserve-credentials",
-        "--",
-        *inside,
-        *sys.argv[1:],
-    ]
+    namespaces = ("--user", "--net", "--mount", "--preserve-credentials", "--")
+    shell = ("sh", "-c", 'cd "$0" && exec "$@"', str(Path.cwd()))
+    railyard = (sys.executable, "-m", "railyard.cli", *sys.argv[1:])
+    command = ["nsenter", "--target", str(pid), *namespaces, *shell, *railyard]
     os.execvpe("nsenter", command, {**os.environ, INSIDE: str(pid), LOCKS: f"{starting} {using}"})
 
 
@@ -91,7 +79,7 @@ def _release(holder: int, starting: int, using: int, in_use: Callable[[], bool])
         return
     with contextlib.suppress(OSError):
         os.kill(holder, signal.SIGKILL)
-        while _command_of(holder) == HOLDER:
+        while locks.command_of(holder) == HOLDER:
             time.sleep(0.005)
 
 
@@ -119,7 +107,7 @@ def _holder() -> int | None:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
-                if entry.stat().st_uid == os.geteuid() and _command_of(int(entry.name)) == HOLDER:
+                if entry.stat().st_uid == os.geteuid() and locks.command_of(int(entry.name)) == HOLDER:
                     return int(entry.name)
     return None
 
@@ -127,23 +115,14 @@ def _holder() -> int | None:
 def _start() -> int:
     """Start a holder and return its process number. RunError if user namespaces are not allowed."""
     unshare = ["unshare", "--user", "--map-root-user", "--net", "--mount", "bash", "-c", SETUP]
+    pipe = subprocess.PIPE
     holder = subprocess.Popen(
-        unshare,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
+        unshare, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, start_new_session=True
     )
     assert holder.stdout is not None and holder.stderr is not None
     if holder.stdout.readline() != "ready\n":
         reason = holder.stderr.read().strip().replace("\n", "; ")
         raise RunError(f"no permission for namespaces ({reason}); run as root, or allow user namespaces")
-    while _command_of(holder.pid) != HOLDER:
+    while locks.command_of(holder.pid) != HOLDER:
         time.sleep(0.01)
     return holder.pid
-
-
-def _command_of(pid: int) -> str:
-    """Return the first word of a process's command."""
-    return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode(errors="replace")

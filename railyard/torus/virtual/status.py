@@ -180,7 +180,7 @@ def _rates(
     """
     if torus.shape.network == "router":
         planned = {
-            (port.source, port.port): 0 if port.down else 8 * router_description.rate_byte_s(torus.shape, port)
+            (port.source, port.port): 0 if port.down else torus.shape.rate_bit_s(port.rate_gbyte_s) // 8 * 8
             for port in router_description.ports(torus.topology, torus.faults)
         }
         interfaces = counters.snapshots(torus.name, torus.parts)[1] if carrier else {}

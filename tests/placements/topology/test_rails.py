@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.packets.simulated import simulated
 from support.topology import flies
 
 from railyard.base.errors import InputError, RunError
@@ -137,9 +138,9 @@ def test_links_equal_the_routers_counters_on_machines_drawn_at_random(
     ]
     if not sends:
         return
-    simulated = native.simulated(topology, sends).sent_bytes
+    sent_bytes = simulated(topology, sends).sent_bytes
     for link, size, _ in loads.slowest(loads.link_s.size):
-        assert simulated[link.name] * PAYLOAD_BYTES == pytest.approx(size * CELL_BYTES, abs=1), link.name
+        assert sent_bytes[link.name] * PAYLOAD_BYTES == pytest.approx(size * CELL_BYTES, abs=1), link.name
 
 
 def _rails(nics: RankNics, one: int, other: int) -> tuple[int, int]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from support.packets.hot_spot import cycle
+from support.packets.simulated import Simulated, simulated
 
 from railyard.placements.arrays import Ints
 from railyard.placements.linkload import background
@@ -29,7 +30,7 @@ from railyard.placements.orders.placement import place
 from railyard.placements.orders.rank_orders import Effort
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
-from railyard.torus.native.messages import Simulated, arrivals_s, of_ranks, simulated
+from railyard.torus.native.messages import of_ranks
 from railyard.torus.plan.plan import Shape
 
 TORUS = "gemini-4x4x4"
@@ -97,7 +98,7 @@ def modelled(rules: Sequence[str]) -> Iterator[dict[str, Any]]:
             blind, seeing = (of_ranks(placed(parts.own, beside), FACES) for beside in (None, seen))
             yield {
                 "split": rule,
-                "alone_ms": 1e3 * max(arrivals_s(topology, blind)),
-                "blind_ms": 1e3 * max(arrivals_s(topology, [*load, *blind])[len(load) :]),
-                "seeing_ms": 1e3 * max(arrivals_s(topology, [*load, *seeing])[len(load) :]),
+                "alone_ms": 1e3 * max(simulated(topology, blind).arrivals_s),
+                "blind_ms": 1e3 * max(simulated(topology, [*load, *blind]).arrivals_s[len(load) :]),
+                "seeing_ms": 1e3 * max(simulated(topology, [*load, *seeing]).arrivals_s[len(load) :]),
             }

@@ -47,11 +47,16 @@ def ring(
 
 
 def simulate(tmp_path: Path, description: str, messages: Sequence[Message]) -> subprocess.CompletedProcess[str]:
+    lines = (f"{at} {2 * source} 10.0.0.{to} {size}\n" for at, source, to, size in messages)
+    return routed(tmp_path, description, "".join(lines))
+
+
+def routed(tmp_path: Path, description: str, lines: str) -> subprocess.CompletedProcess[str]:
+    """Run the router on a description, with messages as it reads them."""
     path = tmp_path / "description"
     path.write_text(description)
-    text = "".join(f"{at} {2 * source} 10.0.0.{to} {size}\n" for at, source, to, size in messages)
     command = [str(PROGRAM), "--simulate", str(path)]
-    return subprocess.run(command, input=text, capture_output=True, text=True, timeout=HUNG_S, check=False)
+    return subprocess.run(command, input=lines, capture_output=True, text=True, timeout=HUNG_S, check=False)
 
 
 def arrivals(done: subprocess.CompletedProcess[str]) -> dict[int, int]:

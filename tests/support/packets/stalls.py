@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from support.packets.simulated import simulated
 
 from railyard.placements.linkload import model, traffic
 from railyard.placements.linkload.patterns import make
@@ -16,7 +17,7 @@ from railyard.placements.orders.allocation import allocate
 from railyard.placements.orders.placement import place
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
-from railyard.torus.native.messages import Message, simulated
+from railyard.torus.native.messages import Message
 
 GRID, RANKS_PER_NODE, CELLS = (16, 16, 16), 16, 32
 EXTENTS: Mapping[str, int] = {"X": 4, "Y": 4, "Z": 8}

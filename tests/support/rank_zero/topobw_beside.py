@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 from support.packets.hot_spot import cycle
+from support.packets.simulated import simulated
 from support.rank_zero import rank_zero
 
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Link, Topology
-from railyard.torus.native.messages import Message, arrivals_s
+from railyard.torus.native.messages import Message
 
 TORUS = "gemini-4x4x4-two-nodes"
 TRANSFER_BYTES = 1 << 18
@@ -70,8 +71,8 @@ def left(topology: Topology, pattern: str) -> dict[str, float]:
             )
             for link in links
         ]
-        alone = arrivals_s(topology, own)
-        beside = arrivals_s(topology, [*others, *own])[len(others) :]
+        alone = simulated(topology, own).arrivals_s
+        beside = simulated(topology, [*others, *own]).arrivals_s[len(others) :]
         shares |= {link.name: one / two for link, one, two in zip(links, alone, beside, strict=True)}
     return shares
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from support.commands import Run, command_lines
+from railyard.placements.launchers import files
+from railyard.placements.topology import catalog
+from railyard.placements.topology.base import Topology
+from support.commands import BIN, Run, command_lines
 
 
 def up(railyard: Run, name: str, *options: str, topology: str = "gemini-2x2x2") -> str:
@@ -15,6 +20,16 @@ def up(railyard: Run, name: str, *options: str, topology: str = "gemini-2x2x2") 
     done = railyard("torus", "up", topology, "--name", name, *options)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def up_described(railyard: Run, name: str, folder: Path, document: Mapping[str, Any], *options: str) -> Topology:
+    """Bring a torus of a document up; write it, its coordinates and its links to files in a folder."""
+    topology = catalog.parse(document, source="here")
+    (folder / "topology.yml").write_text(json.dumps(document))  # JSON is YAML
+    (folder / "coordinates").write_text(files.coordinates(topology))
+    (folder / "links").write_text(files.links(topology))
+    up(railyard, name, *options, topology=str(folder / "topology.yml"))
+    return topology
 
 
 def status(railyard: Run, name: str) -> dict[str, Any]:
@@ -33,6 +48,24 @@ def inside(name: str, host: str, *command: str) -> str:
     """Return what a command prints in the network of a host."""
     where = ["ip", "netns", "exec", f"railyard.{name}.{host}"]
     return subprocess.run([*where, *command], capture_output=True, text=True, check=True).stdout
+
+
+def address(name: str, host: str) -> str:
+    """Return the address that a torus's hosts know a name by."""
+    lines = Path("/run/railyard", name, "hosts").read_text().splitlines()
+    return next(line.split()[0] for line in lines if line.split()[1] == host)
+
+
+def entering(name: str, *command: str | Path, host: str = "head") -> list[str | Path]:
+    """Return the words that run a command on a host of a torus."""
+    return [BIN / "railyard", "torus", "exec", name, host, "--", *command]
+
+
+def on_head(railyard: Run, name: str, *command: str) -> str:
+    """Return what a command prints on the head, where a user of the torus's Slurm works."""
+    done = railyard("torus", "exec", name, "head", "--", *command)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def running_count(command: str) -> int:

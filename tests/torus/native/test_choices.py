@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import itertools
 import random
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.commands import HUNG_S
+from support.packets.ring import arrivals, routed
+from support.packets.simulated import simulated
 from support.topology.topologies import gemini
 
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
 from railyard.placements.topology.chosen.rules import RULES
 from railyard.placements.topology.faults import Faults
-from railyard.torus.native.messages import HEALTHY, Message, simulated
-from railyard.torus.native.programs import ROUTER
+from railyard.torus.native.messages import Message
 from railyard.torus.plan import addresses, router_description
-from railyard.torus.plan.plan import Shape
+from railyard.torus.plan.plan import HEALTHY, Shape
 
 pytestmark = pytest.mark.built
 
@@ -37,13 +36,6 @@ def chosen(topology: Topology, choose: str, order: str = "") -> Topology:
 def described(topology: Topology, *, buffer_cells: int = 8, faults: Faults = HEALTHY) -> str:
     shape = Shape(network="router", latency_scaled=True, buffer_cells=buffer_cells)
     return "\n".join([*router_description.lines(topology, shape, faults, path="/"), ""])
-
-
-def run(tmp_path: Path, description: str, lines: str) -> subprocess.CompletedProcess[str]:
-    path = tmp_path / "description"
-    path.write_text(description)
-    command = [str(ROUTER), "--simulate", str(path)]
-    return subprocess.run(command, input=lines, capture_output=True, text=True, timeout=HUNG_S, check=False)
 
 
 def crossing(topology: Topology, cells: int, *, others: int = 6, rounds: int = 1) -> str:
@@ -86,7 +78,7 @@ def test_everything_arrives_with_buffers_of_one_cell(tmp_path: Path, name: str, 
     if choose not in SMALL[name].choices:
         return
     topology = chosen(SMALL[name], choose)
-    done = run(tmp_path, described(topology, buffer_cells=1), crossing(topology, 60))
+    done = routed(tmp_path, described(topology, buffer_cells=1), crossing(topology, 60))
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -101,15 +93,9 @@ def test_without_escape_channels_the_same_traffic_waits_for_ever(tmp_path: Path,
     topology = chosen(SMALL[name], choose)
     text = described(topology, buffer_cells=1).splitlines(keepends=True)
     blocked = "".join(f"{line[:-2]}0\n" if line.startswith("choose ") else line for line in text)
-    done = run(tmp_path, blocked, crossing(topology, 300))
+    done = routed(tmp_path, blocked, crossing(topology, 300))
     assert done.returncode == 1
     assert "messages never arrive" in done.stderr
-
-
-def arrivals(done: subprocess.CompletedProcess[str]) -> dict[int, int]:
-    assert done.returncode == 0, done.stderr
-    lines = [line.split() for line in done.stdout.splitlines() if line.startswith("message ")]
-    return {int(number): int(due) for _, number, _, due, _ in lines}
 
 
 def test_a_spray_reorders_and_the_nic_restores(tmp_path: Path) -> None:
@@ -119,7 +105,7 @@ def test_a_spray_reorders_and_the_nic_restores(tmp_path: Path) -> None:
     loose = restored.replace(words, words.replace("1 0 1 0 1", "1 0 0 0 1"))
     overtaken = []
     for text in (restored, loose):
-        due = arrivals(run(tmp_path, text, crossing(topology, 1, others=1, rounds=20)))
+        due = arrivals(routed(tmp_path, text, crossing(topology, 1, others=1, rounds=20)))
         flows = [[due[number] for number in range(node, len(due), 16)] for node in range(16)]
         overtaken.append(sum(b < a for flow in flows for a, b in itertools.pairwise(flow)))
     assert overtaken[0] == 0 < overtaken[1]
@@ -162,7 +148,7 @@ def test_a_flowlet_changes_its_way_after_a_silence_alone(tmp_path: Path) -> None
     used = {}
     for name, step_ns in (("close", 4_000_000), ("apart", gap_ns + 40_000_000)):
         lines = "".join(f"{number * step_ns} 0 {target} {CELL_PAYLOAD}\n" for number in range(20))
-        done = run(tmp_path, described(topology), lines)
+        done = routed(tmp_path, described(topology), lines)
         links = [line.split() for line in done.stdout.splitlines() if line.startswith("link ")]
         used[name] = sum(int(words[2]) > 0 for words in links[2 * len(topology.nodes) :])
     assert used == {"close": 2, "apart": 4}
@@ -215,7 +201,7 @@ def test_a_dead_cable_is_no_way() -> None:
 def test_a_wrong_description_is_one_line(tmp_path: Path, old: str, new: str, line: str) -> None:
     description = described(chosen(gemini("4x1x1"), "sprayed"))
     assert old in description
-    done = run(tmp_path, description.replace(old, new, 1), "")
+    done = routed(tmp_path, description.replace(old, new, 1), "")
     assert done.returncode == 1
     assert line in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -229,6 +215,6 @@ def test_ways_in_a_circle_are_refused(tmp_path: Path) -> None:
     links = [line.split() for line in lines if line.startswith("link ")]
     back = next(number for number, words in enumerate(links) if (int(words[1]), int(words[3])) == (second, first))
     lines = [f"way {second} {end} {back}" if line.startswith(f"way {second} {end} ") else line for line in lines]
-    done = run(tmp_path, "\n".join(lines) + "\n", "")
+    done = routed(tmp_path, "\n".join(lines) + "\n", "")
     assert done.returncode == 1
     assert "ways form a circle from r" in done.stderr

@@ -95,24 +95,14 @@ def test_ranks_that_share_a_node_of_a_torus_hear_by_their_sockets(program: Path,
 
 
 @pytest.mark.mpi
-def test_a_rank_that_tests_its_requests_between_short_work_is_left_to_it(busy: Path) -> None:
-    passes = 400
-    assert slept(busy, passes, 6) < passes / 10, "a pass with work slept"
-
-
-@pytest.mark.mpi
-def test_a_rank_that_says_that_it_only_waits_sleeps_in_its_tests(busy: Path) -> None:
+def test_a_rank_that_tests_its_requests_between_short_work_is_left_to_it_and_one_that_says_that_it_waits_sleeps(
+    tmp_path: Path,
+) -> None:
     """64 ranks of topobw that woke every millisecond took three quarters of two cores, and voided the launch."""
-    passes = 100
-    assert slept(busy, passes, 6, "waits") >= passes
-
-
-@pytest.fixture(scope="module")
-def busy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    built = tmp_path_factory.mktemp("busy") / "busy_program"
-    source = TESTS / "data/busy_program.c"
-    subprocess.run(["mpicc.openmpi", "-Wall", "-Werror", "-o", built, source], check=True)
-    return built
+    busy = tmp_path / "busy_program"
+    subprocess.run(["mpicc.openmpi", "-Wall", "-Werror", "-o", busy, TESTS / "data/busy_program.c"], check=True)
+    assert slept(busy, 400, 6) < 400 / 10, "a pass with work slept"
+    assert slept(busy, 100, 6, "waits") >= 100
 
 
 def slept(program: Path, passes: int, tests: int, *words: str) -> int:

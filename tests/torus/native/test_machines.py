@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -9,14 +10,12 @@ import re
 import subprocess
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from support.commands import BIN, environment
+from support.commands import BIN, CHECKOUT, HUNG_S, environment, executable
 from support.mpis.installed import INSTALLED
-from support.topology import several
-from support.topology.several import Machines
 from support.waiting import wait_until
 
 from railyard.base.errors import InputError, RunError
@@ -31,12 +30,76 @@ MPIS = {mpi.name: mpi for mpi in INSTALLED}
 HALO = ("--grid", "2x2x2", "--cells", "16", "--repeats", "3")
 #: By half of this a first hop is longer than any wire of the test, also beside other tests.
 SCALE = "0.00005"
+ALONE = ["unshare", "--net", "--mount", "--uts", "sh", "-c"]
+INSIDE = ["--net", "--mount", "--uts"]
+#: What a machine does first: nothing of the real one's tori is seen, and it waits until it is ended.
+OWN = "hostname {name} && mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /dev/shm && echo ready && exec sleep inf"
+
+
+@dataclasses.dataclass(frozen=True)
+class Machines:
+    """Machines that run, by name, and the options of `torus up` that use all of them, from the first."""
+
+    folder: Path
+    pids: dict[str, int]
+
+    @property
+    def options(self) -> list[str]:
+        return ["--hosts", str(self.folder / "hosts"), "--reach", f"{self.folder}/reach {{host}}"]
+
+    def command(self, machine: str, *words: str) -> list[str]:
+        in_checkout = ["sh", "-c", 'cd "$0" && exec "$@"', str(CHECKOUT)]  # nsenter goes to the root of the mounts
+        return ["nsenter", "-t", str(self.pids[machine]), *INSIDE, *in_checkout, *words]
+
+    def run(self, machine: str, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run a program in the checkout on a machine."""
+        command = self.command(machine, *words)
+        return subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=HUNG_S, check=False)
+
+    def railyard(self, *words: str, on: str = "one") -> subprocess.CompletedProcess[str]:
+        return self.run(on, str(BIN / "railyard"), *words)
+
+    def left(self) -> list[str]:
+        """Return the namespaces of tori that are left on any machine."""
+        return [name for machine in self.pids for name in self.run(machine, "ls", "/run/netns").stdout.split()]
+
+
+@contextlib.contextmanager
+def several(names: Sequence[str], folder: Path) -> Iterator[Machines]:
+    """Run machines that reach each other, the first at 10.99.0.1, with a file of them."""
+    started = [subprocess.Popen([*ALONE, OWN.format(name=name)], stdout=subprocess.PIPE) for name in ("switch", *names)]
+    try:
+        for process in started:
+            assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+        switch, *others = [process.pid for process in started]
+        _ip(switch, "link add bridge type bridge", "link set bridge up")
+        for number, pid in enumerate(others, start=1):
+            wire = f"link add w{number} type veth peer name eth0 netns {pid}"
+            _ip(switch, wire, f"link set w{number} master bridge up")
+            _ip(pid, f"addr add 10.99.0.{number}/24 dev eth0", "link set lo up", "link set eth0 up")
+        lines = [f"{name} 10.99.0.{number}\n" for number, name in enumerate(names, start=1)]
+        (folder / "hosts").write_text("".join(lines))
+        for name, pid in zip(names, others, strict=True):
+            (folder / name).write_text(str(pid))
+        script = f'#!/bin/sh\npid=$(cat "{folder}/$1"); shift\nexec nsenter -t "$pid" {" ".join(INSIDE)} "$@"\n'
+        executable(folder / "reach", script)
+        yield Machines(folder, dict(zip(names, others, strict=True)))
+    finally:
+        for process in started:
+            process.kill()
+            process.communicate()
+
+
+def _ip(pid: int, *lines: str) -> None:
+    """Run lines of `ip -batch` in the network of a process."""
+    batch = ["nsenter", "-t", str(pid), "--net", "ip", "-batch", "-"]
+    subprocess.run(batch, input="\n".join(lines), text=True, check=True)
 
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
     """Two machines with a torus. They know nothing of this one's launches, which wait until they are gone."""
-    with locks.turn(), several.machines(("one", "two"), tmp_path_factory.mktemp("machines")) as running:
+    with locks.turn(), several(("one", "two"), tmp_path_factory.mktemp("machines")) as running:
         up = running.railyard("torus", "up", "gemini-2x2x2", "--name", "t", "--rate-scale", SCALE, *running.options)
         assert up.returncode == 0, up.stderr
         assert "on 2 machines: 4 cables between them" in up.stdout
@@ -47,7 +110,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
 def test_four_machines_carry_a_program_and_leave_nothing(tmp_path: Path) -> None:
     """It is the first test, because those of two machines keep the turn until the last of them."""
     ranks = ("torus", "mpirun", "t", "-np", "8", "build/benchmarks-openmpi/bin/halo", *HALO)
-    with locks.turn(), several.machines(("one", "two", "three", "four"), tmp_path) as four:
+    with locks.turn(), several(("one", "two", "three", "four"), tmp_path) as four:
         up = four.railyard("torus", "up", "gemini-2x2x2", "--name", "t", "--rate-scale", SCALE, *four.options)
         assert up.returncode == 0 and "on 4 machines: 8 cables between them" in up.stdout, up.stderr
         launched = four.railyard(*ranks)
@@ -118,7 +181,8 @@ def test_the_end_of_one_machines_router_ends_the_launch_with_its_name_and_down_r
     command = two.command("one", str(BIN / "railyard"), "torus", "mpirun", "t", *ranks)
     launch = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     wait_until(lambda: "halo" in two.run("two", "sh", "-c", "cat /proc/[0-9]*/comm").stdout, "ranks run")
-    subprocess.run(["kill", "-9", str(several.router_of(two, "two", "t"))], check=True)
+    process = "od -An -tu8 -j16 -N8 /run/railyard/t/router.counters"  # railyard/torus/native/router/counters.h
+    assert two.run("two", "sh", "-c", f"kill -9 $({process})").returncode == 0
     _, complaint = launch.communicate()
     assert launch.returncode != 0 and "cannot hear the router of two" in complaint, complaint
     assert two.railyard("torus", "down", "t").returncode == 0

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
-from support.commands import HUNG_S
 from support.packets.ring import (
     CELL,
     HEADERS,
     LATENCY_NS,
     PAYLOAD,
-    PROGRAM,
     RATE,
     Message,
     arrivals,
     links,
     ring,
+    routed,
     simulate,
 )
 
@@ -123,11 +121,7 @@ def test_a_ring_of_full_buffers_goes_on_by_its_dateline(tmp_path: Path) -> None:
 )
 def test_a_message_comes_to_as_many_routers_as_it_lives(tmp_path: Path, to: int, time_to_live: int, line: str) -> None:
     """Node 0 of a ring whose routes all go plus: 4 routers to node 3, 1 to itself; what expires comes back to it."""
-    path = tmp_path / "description"
-    path.write_text(ring(6))
-    command = [str(PROGRAM), "--simulate", str(path)]
-    message = f"0 0 10.0.0.{to} 100 {time_to_live}\n"
-    done = subprocess.run(command, input=message, capture_output=True, text=True, timeout=HUNG_S, check=True)
+    done = routed(tmp_path, ring(6), f"0 0 10.0.0.{to} 100 {time_to_live}\n")
     kind, _, entered, due, routers, *name = done.stdout.splitlines()[0].split()
     assert f"{kind} {name[0] if name else routers}" == line
     if name:  # three routers on the way back from the last one, which closes the ring

@@ -6,20 +6,19 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
-import yaml
 from support.benchmark_runs import BIN
 from support.commands import BIN as BIN_OF_VENV
 from support.commands import HUNG_S, Run, environment
+from support.packets.ring import routed
 from support.topology.topologies import gemini
-from support.topology.tori import inside, links, status, up
+from support.topology.tori import address, inside, links, status, up, up_described
+from support.waiting import wait_until
 
 from railyard.placements.topology import catalog
-from railyard.torus.engines import netns, router
-from railyard.torus.native.programs import ROUTER
+from railyard.torus.engines import router
 from railyard.torus.plan import plan, router_description
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import lifecycle
@@ -36,59 +35,29 @@ def process(name: str) -> int:
     return state.process
 
 
-def address(name: str, host: str) -> str:
-    hosts = (lifecycle.RUN / name / "hosts").read_text().splitlines()
-    return next(line.split()[0] for line in hosts if line.split()[1] == host)
-
-
-def test_it_is_the_default_and_one_process_and_no_router_is_a_namespace(railyard: Run, torus_name: str) -> None:
-    assert "network router" in up(railyard, torus_name)
-    report = status(railyard, torus_name)
-    assert report["sound"] and report["network"] == "router" and report["latency_scaled"]
-    assert report["namespaces"] == 8 + 1
-    assert report["shapers"] == report["shapers_planned"] == 2 * 12 + 2 * 8
-    assert report["processes"] == 0
-    running = process(torus_name)
-    assert _runs(running)
-    assert railyard("torus", "down", torus_name).returncode == 0
-    while _runs(running):  # it was killed, and takes its leave
-        time.sleep(0.01)
-    assert not (lifecycle.RUN / torus_name).exists() and netns.namespaces(torus_name) == []
-
-
-def test_a_router_that_was_killed_is_told_by_status_and_removed_by_down(railyard: Run, torus_name: str) -> None:
-    up(railyard, torus_name, "--network", "router")
-    os.kill(process(torus_name), signal.SIGKILL)
-    while router.state(torus_name, lifecycle.RUN / torus_name) is not None:
-        time.sleep(0.01)
-    done = railyard("torus", "status", torus_name)
-    assert done.returncode == 1 and "the router has ended" in done.stderr
-    launch = railyard("torus", "mpirun", torus_name, "-np", "2", "true")
-    assert launch.returncode == 1 and "has ended" in launch.stderr and launch.stderr.count("\n") == 1
-    fault = railyard("torus", "fault", torus_name, "--injection", "50")
-    assert fault.returncode == 1 and "does not run" in fault.stderr
-    up(railyard, torus_name, "--network", "router")
-    assert status(railyard, torus_name)["sound"]
-    assert railyard("torus", "down", torus_name).returncode == 0
-    assert netns.namespaces(torus_name) == []
-
-
-def test_a_router_that_ends_during_a_launch_ends_it(railyard: Run, torus_name: str, tmp_path: Path) -> None:
-    """Its ranks would wait for ever: `sleep` stands for them."""
+def test_a_router_that_is_killed_ends_its_launch_and_is_told_by_status_and_made_again_by_up(
+    railyard: Run, torus_name: str, tmp_path: Path
+) -> None:
+    """Ranks would wait for ever: `sleep` stands for them."""
     up(railyard, torus_name, "--network", "router")
     begun = tmp_path / "begun"
     command = [str(BIN_OF_VENV / "railyard"), "torus", "mpirun", torus_name, "-np", "2"]
     command += ["sh", "-c", f"touch {begun}; exec sleep 100000"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment()) as launch:
-        while not begun.exists():
-            assert launch.poll() is None
-            time.sleep(0.05)
+        wait_until(lambda: begun.exists() or launch.poll() is not None, "ranks run")
         os.kill(process(torus_name), signal.SIGKILL)
         _, complaint = launch.communicate(timeout=HUNG_S)
     assert launch.returncode not in (0, None)
     assert f"the router of torus {torus_name} has ended; run: railyard torus down {torus_name}" in complaint
-    while status(railyard, torus_name)["processes"]:  # ranks end when their daemon has noticed
-        time.sleep(0.05)
+    wait_until(lambda: not status(railyard, torus_name)["processes"], "the ranks' daemon has ended them")
+    done = railyard("torus", "status", torus_name)
+    assert done.returncode == 1 and "the router has ended" in done.stderr
+    again = railyard("torus", "mpirun", torus_name, "-np", "2", "true")
+    assert again.returncode == 1 and "has ended" in again.stderr and again.stderr.count("\n") == 1
+    fault = railyard("torus", "fault", torus_name, "--injection", "50")
+    assert fault.returncode == 1 and "does not run" in fault.stderr
+    up(railyard, torus_name, "--network", "router")
+    assert status(railyard, torus_name)["sound"]
 
 
 def test_a_hidden_rate_is_in_the_router_alone(railyard: Run, torus_name: str) -> None:
@@ -97,14 +66,12 @@ def test_a_hidden_rate_is_in_the_router_alone(railyard: Run, torus_name: str) ->
     hidden = lifecycle.RUN / torus_name / "router.hidden"
     hidden.write_text("r0-0-0 x+ 1\n")
     os.kill(process(torus_name), signal.SIGHUP)
-    while status(railyard, torus_name)["sound"]:
-        time.sleep(0.05)
+    wait_until(lambda: not status(railyard, torus_name)["sound"], "the router has the hidden rate")
     assert links(railyard, torus_name)["X+ 0,0,0>1,0,0"]["rate_mbit_s"] == 8e-6
     assert json.loads((hidden.parent / "torus.json").read_text())["faults"]["down"] == []
     hidden.unlink()
     os.kill(process(torus_name), signal.SIGHUP)
-    while not status(railyard, torus_name)["sound"]:
-        time.sleep(0.05)
+    wait_until(lambda: status(railyard, torus_name)["sound"], "the router has its own rate again")
 
 
 def test_a_hop_takes_its_latency_and_faults_change_rates_while_it_runs(railyard: Run, torus_name: str) -> None:
@@ -128,9 +95,7 @@ def test_a_damaged_packet_is_sent_again_and_a_silent_cable_is_rerouted(
     railyard: Run, torus_name: str, tmp_path: Path
 ) -> None:
     """Of 20 pings one way, none is sent again once in a million runs."""
-    path = tmp_path / "ring.yml"
-    path.write_text(yaml.safe_dump(gemini("4x1x1").to_dict()))
-    up(railyard, torus_name, "--network", "router", topology=str(path))
+    up_described(railyard, torus_name, tmp_path, gemini("4x1x1").to_dict(), "--network", "router")
     done = railyard("torus", "fault", torus_name, "X+ 0,0,0>1,0,0", "--errors", "50", "--jitter", "1us")
     assert done.returncode == 0, done.stderr
     pings = inside(torus_name, "n0-0-0", "ping", "-c", "20", "-i", "0.02", "-w", "60", address(torus_name, "n1-0-0"))
@@ -157,11 +122,9 @@ def test_a_packet_expires_at_the_routers_of_its_way_as_on_the_kernel(
     railyard: Run, torus_name: str, tmp_path: Path
 ) -> None:
     """Round a cable that is down, each time to live finds the router that the kernel would have named."""
-    path = tmp_path / "ring.yml"
-    path.write_text(yaml.safe_dump(gemini("4x1x1").to_dict()))
     answers = {}
     for network in ("router", "kernel"):
-        up(railyard, torus_name, "--network", network, topology=str(path))
+        up_described(railyard, torus_name, tmp_path, gemini("4x1x1").to_dict(), "--network", network)
         assert railyard("torus", "fault", torus_name, "X+ 0,0,0>1,0,0", "--down").returncode == 0
         answers[network] = [_first_answer(railyard, torus_name, "n1-0-0", routers) for routers in range(1, 6)]
         railyard("torus", "down", torus_name)
@@ -214,20 +177,10 @@ def test_data_of_mpi_is_right_where_every_cell_takes_another_way(railyard: Run, 
     assert "--network kernel: routes.choose: 'sprayed' is not valid; expected fixed" in refused.stderr
 
 
-def _runs(pid: int) -> bool:
-    """Whether a process exists and is no zombie that waits for its parent."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 @pytest.mark.parametrize("topology", ["gemini-4x4x4-two-nodes", "gemini-3x3x3", "catalyst-dual-rail"])
 def test_every_pair_has_a_way_without_a_circle_of_buffers(tmp_path: Path, topology: str) -> None:
     """The router walks every pair before it starts; one description of every kind of network passes."""
     topo = catalog.load(topology)
-    text = "\n".join([*router_description.lines(topo, Shape(network="router"), plan.HEALTHY, path="/x"), ""])
-    path = tmp_path / "router"
-    path.write_text(text)
-    done = subprocess.run([ROUTER, "--simulate", path], input="", capture_output=True, text=True, check=False)
+    lines = router_description.lines(topo, Shape(network="router"), plan.HEALTHY, path="/x")
+    done = routed(tmp_path, "\n".join([*lines, ""]), "")
     assert done.returncode == 0, done.stderr

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.commands import BIN, CHECKOUT, Run, environment, in_checkout
 from support.reframe import assert_passed, records
-from support.topology.tori import up
+from support.topology.tori import entering, on_head, up
 
 from railyard.records import rules
 from railyard.torus.slurm import cluster as slurm
@@ -36,7 +36,7 @@ def site_reframe(folder: Path, *words: str, on: str = "") -> subprocess.Complete
     for name, text in PROGRAMS.items():
         (folder / name).write_text(f"#!/bin/bash\n{text}\n")
         (folder / name).chmod(0o755)
-    head = [str(BIN / "railyard"), "torus", "exec", on, "head", "--"] if on else []
+    head = entering(on) if on else []
     fixed = ["-C", str(DATA / "fake_site.py"), "--prefix", str(folder), "--nocolor"]
     fixed += [] if "-c" in words else ["-c", str(DATA / "on_fake_site.py")]
     site = {"SITE": str(folder), "CHECKOUT": str(CHECKOUT), "LMOD_CMD": str(folder / "lmod")}
@@ -71,8 +71,7 @@ def test_a_run_through_the_sites_launcher_has_a_record_that_the_rules_accept(
 ) -> None:
     up(railyard, torus_name, "--rate-scale", "0.00025", "--network", "kernel", "--slurm")
     features = ["availablefeatures=hbm", "activefeatures=hbm"]
-    command = ["scontrol", "update", f"nodename={','.join(HBM)}", *features]
-    assert railyard("torus", "exec", torus_name, "head", "--", *command).returncode == 0
+    on_head(railyard, torus_name, "scontrol", "update", f"nodename={','.join(HBM)}", *features)
     words = ["--system", "beta", "-p", "site-openmpi", "-r", "-S", f"archive={tmp_path}/archive"]
     assert_passed(site_reframe(tmp_path, *words, on=torus_name))
     (record,) = records(tmp_path)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import BIN, HUNG_S, executable, in_checkout
+from support.topology.tori import entering
 
 from railyard.records.store import archive
 from railyard.torus.slurm import cluster as slurm
@@ -48,7 +49,7 @@ def test_a_job_runs_a_torus_on_the_machines_of_its_allocation(tmp_path: Path) ->
     try:
         batch: list[str | Path] = ["sbatch", "--wait", "-o", tmp_path / "log", job, tmp_path]
         with locks.turn():  # the job's launches know nothing of this machine's
-            ended = in_checkout([*torus, "exec", name, "head", "--", *batch])
+            ended = in_checkout(entering(name, *batch))
     finally:
         subprocess.run([*torus, "down", name], check=True, timeout=HUNG_S)
     log = (tmp_path / "log").read_text()

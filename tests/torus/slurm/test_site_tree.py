@@ -10,7 +10,7 @@ import pytest
 import yaml
 from support.commands import Run
 from support.topology import flies
-from support.topology.tori import up
+from support.topology.tori import on_head, up
 
 from railyard.placements.hosts import in_job, naming
 from railyard.placements.topology import catalog
@@ -30,8 +30,7 @@ def test_the_file_of_a_running_slurm_places_ranks_where_it_says(railyard: Run, t
     up(railyard, cluster, "--slurm", topology=str(tree))
     topology = catalog.load(str(tree))
     own = {node.name: node.coordinate for node in topology.nodes}
-    shown = railyard("torus", "exec", cluster, "head", "--", "scontrol", "show", "topology")
-    (tmp_path / "topology.conf").write_text(shown.stdout)
+    (tmp_path / "topology.conf").write_text(on_head(railyard, cluster, "scontrol", "show", "topology"))
     scattered = sorted(own, key=lambda name: name[::-1])
     (tmp_path / "hosts").write_text("\n".join(scattered))
     shared = [str(tree), "--grid", "4x2", "--nodes", str(tmp_path / "hosts")]
@@ -44,8 +43,8 @@ def test_the_file_of_a_running_slurm_places_ranks_where_it_says(railyard: Run, t
     file = tmp_path / "ranks"
     file.write_text("\n".join(asked) + "\n")
     step = ["--nodes=8", "--ntasks=8", "--distribution=arbitrary", "--label", "hostname"]
-    ran = railyard("torus", "exec", cluster, "head", "--", "env", f"SLURM_HOSTFILE={file}", "srun", *step)
-    assert [host for _, host in sorted(re.findall(r"^(\d): (\S+)$", ran.stdout, re.M))] == asked, ran.stderr
+    ran = on_head(railyard, cluster, "env", f"SLURM_HOSTFILE={file}", "srun", *step)
+    assert [host for _, host in sorted(re.findall(r"^(\d): (\S+)$", ran, re.M))] == asked
     told = railyard("torus", "srun", cluster, "--nodes=8", "--ntasks=8", "sh", "-c", ADDRESS)
     described = {
         name: {"switches": path, "pattern": pattern, "node_name": name}

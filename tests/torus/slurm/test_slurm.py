@@ -6,6 +6,7 @@ Every ReFrame runs on the cluster's head, as on a login node.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import re
@@ -18,9 +19,9 @@ from typing import Any
 
 import pytest
 from support import walk
-from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environment, in_checkout, refused
+from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environment, in_checkout
 from support.reframe import assert_passed, reading, third_launch_waits
-from support.topology.tori import up
+from support.topology import tori
 from support.waiting import wait_until
 
 from railyard.placements.hosts.node import Binding
@@ -57,7 +58,7 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def cluster(railyard: Run, disk: Path) -> Iterator[str]:
     name = f"t{os.getpid()}-slurm"
-    up(railyard, name, "--rate-scale", "0.00025", "--slurm")
+    tori.up(railyard, name, "--rate-scale", "0.00025", "--slurm")
     yield name
     railyard("torus", "down", name)
 
@@ -82,14 +83,7 @@ def quiet(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture
 def head(railyard: Run, cluster: str) -> Callable[..., str]:
-    """What a command says on the head."""
-
-    def run(*command: str) -> str:
-        done = railyard("torus", "exec", cluster, "head", "--", *command)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    return run
+    return functools.partial(tori.on_head, railyard, cluster)
 
 
 def command(prefix: Path, *arguments: str, system: str = "vtorus:slurm", configs: tuple[Path, ...] = ()) -> list[str]:
@@ -103,18 +97,14 @@ def reframe(cluster: str, tmp_path: Path) -> ReFrame:
     """Run ReFrame on the head, with its stage and archive below tmp_path."""
 
     def run(*arguments: str, **on: Any) -> subprocess.CompletedProcess[str]:
-        return in_checkout(on_head(cluster, command(tmp_path, *arguments, **on)))
+        return in_checkout(tori.entering(cluster, *command(tmp_path, *arguments, **on)))
 
     return run
 
 
-def on_head(cluster: str, words: list[str]) -> list[str]:
-    return [str(BIN / "railyard"), "torus", "exec", cluster, "head", "--", *words]
-
-
 def at_work(cluster: str, prefix: Path, *arguments: str, **on: Any) -> subprocess.Popen[str]:
     """A ReFrame on the head that has not ended."""
-    words = on_head(cluster, command(prefix, *arguments, **on))
+    words = tori.entering(cluster, *command(prefix, *arguments, **on))
     return subprocess.Popen(words, cwd=CHECKOUT, env=environment(), stdout=subprocess.PIPE, text=True)
 
 
@@ -309,7 +299,7 @@ def test_the_pages_lead_from_login_to_a_record_that_the_strict_check_accepts_and
     emulated = emulated.replace("scale: small}", "scale: small, rate_scale: 0.00025, latency_scaled: false}")
     (tmp_path / "tender.yml").write_text(emulated)
     (tmp_path / "walk.sh").write_text(walk.script([page, bid], tmp_path, cluster))
-    done = in_checkout(on_head(cluster, ["bash", str(tmp_path / "walk.sh")]))
+    done = in_checkout(tori.entering(cluster, "bash", tmp_path / "walk.sh"))
     refused = re.findall(r"^results/\S+: launches\[\S+: (.*)", done.stdout, re.MULTILINE)
     assert all(why.startswith("the guard could not tell") for why in refused), done.stdout
     if not refused:
@@ -353,7 +343,7 @@ def test_checks_run_inside_an_allocation(head: Callable[..., str], cluster: str,
     mine.write_text(re.sub(r"    access: .*\n", "", text).replace("nodes: 8", "nodes_from: environment"))
     fixed = ["-p", "openmpi-here", "-S", PLAIN_SRUN, "-S", "placements=random"]
     words = command(tmp_path, *HALO, *fixed, system=f"{cluster}:torus", configs=(mine,))
-    done = in_checkout(on_head(cluster, ["salloc", "--quiet", "--nodes=4", *words]))
+    done = in_checkout(tori.entering(cluster, "salloc", "--quiet", "--nodes=4", *words))
     assert_passed(done)
     (record,) = records(tmp_path)
     assert (record.status, len(record.case.allocation["nodes"])) == ("ok", 4)
@@ -441,7 +431,7 @@ def test_the_directory_of_a_job_that_waits_is_not_emptied(
         return head("squeue", "-ho", "%i", "--states=pending").split()
 
     with contextlib.ExitStack() as busy:
-        words = on_head(cluster, ["srun", "--exclusive", f"--nodes={NODES}", "sleep", "infinity"])
+        words = tori.entering(cluster, "srun", "--exclusive", f"--nodes={NODES}", "sleep", "infinity")
         blocker = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         busy.callback(head, "scancel", "--user=root")
         wait_until(lambda: head("squeue", "-ho", "%i", "--states=running").strip(), "the nodes are taken")
@@ -497,10 +487,6 @@ def test_down_leaves_nothing_even_after_a_killed_up(railyard: Run, torus_name: s
     assert netns.processes(inodes) == set() and netns.namespaces(torus_name) == []
     assert not (lifecycle.RUN / torus_name).exists()
     assert not any(f"/run/railyard/{torus_name}/" in line for line in command_lines())
-
-
-def test_srun_on_a_torus_without_slurm_is_one_line(railyard: Run, small: str) -> None:
-    refused(railyard("torus", "srun", small, "hostname"), "--slurm")
 
 
 def wait_for_launches(stage: Path, count: int) -> int:

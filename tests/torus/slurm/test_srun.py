@@ -8,6 +8,7 @@ put wrong NIC policies on jobs of ReFrame there.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import os
 import re
@@ -17,25 +18,36 @@ from pathlib import Path
 
 import pytest
 from support import nodes
-from support.commands import HUNG_S, Run, executable
+from support.commands import BIN, CHECKOUT, HUNG_S, Run, executable, in_checkout
 from support.nodes import Device, Machine
-from support.sites import site_jobs
-from support.sites.site_jobs import Site
+from support.topology import tori
 from support.waiting import wait_until
 
-from railyard.base.checkout import CHECKOUT
 from railyard.jobs import partition
 from railyard.placements.launchers import Rendered, render
 from railyard.placements.orders.allocation import allocate
 from railyard.placements.orders.placement import Placement, place
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
+from railyard.records.record import Record
+from railyard.records.store import archive
+from railyard.torus.plan.plan import Shape
 from railyard.torus.slurm import cluster as slurm
 from railyard.torus.virtual import lifecycle
 
 REASON = slurm.missing()
 pytestmark = [pytest.mark.slurm, pytest.mark.skipif(bool(REASON), reason=REASON)]
 
+TOPOLOGY = """\
+name: dual-rail-tiny
+nodes_per_router: 2
+rails: 2
+sockets_per_node: 2
+lanes_per_tile: 4
+tile_rates_gbyte_s: {cable: 4.0, host: 4.0}
+tree: {leaves: 2, oversubscription: 1}
+host: {tiles: 1}
+"""
 RANKS_PER_NODE = 2
 ORDERS = ("scheduler", "plain", "cart-create", "snake", "random:3", "plain@scattered")
 BINDINGS = ("none", "core", "numa")
@@ -78,19 +90,19 @@ class Step:
 
 
 @pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Slurm cluster of four nodes on two leaf switches."""
-    name = f"t{os.getpid()}-srun"
-    site_jobs.up(tmp_path_factory.mktemp("srun"), name)
-    yield name
-    lifecycle.down(name)
+def topology(tmp_path_factory: pytest.TempPathFactory) -> Topology:
+    path = tmp_path_factory.mktemp("topology") / "dual-rail-tiny.yml"
+    path.write_text(TOPOLOGY)
+    return catalog.load(str(path))
 
 
 @pytest.fixture(scope="module")
-def topology(tmp_path_factory: pytest.TempPathFactory) -> Topology:
-    path = tmp_path_factory.mktemp("topology") / "dual-rail-tiny.yml"
-    path.write_text(site_jobs.TOPOLOGY)
-    return catalog.load(str(path))
+def tree(topology: Topology) -> Iterator[str]:
+    """A Slurm cluster of four nodes on two leaf switches."""
+    name = f"t{os.getpid()}-srun"
+    lifecycle.up(topology, name=name, shape=Shape(rate_scale=0.00025), with_slurm=True)
+    yield name
+    lifecycle.down(name)
 
 
 def steps(topology: Topology, folder: Path) -> Iterator[Step]:
@@ -126,12 +138,7 @@ def test_every_rank_is_where_the_launcher_objects_put_it_whatever_a_site_has_set
 @pytest.fixture
 def head(railyard: Run, tree: str) -> Iterator[Callable[..., str]]:
     """What a command prints on the head; jobs that are left are cancelled."""
-
-    def run(*command: str) -> str:
-        done = railyard("torus", "exec", tree, "head", "--", *command)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
+    run = functools.partial(tori.on_head, railyard, tree)
     yield run
     run("scancel", "--user=root")
     wait_until(lambda: not run("squeue", "-h").strip(), "the queue is empty")
@@ -190,18 +197,55 @@ CHECK = ["-n", "halo_smoke", *(word for name, value in SETTINGS.items() for word
 WRONG_GPU = "export CUDA_VISIBLE_DEVICES=0"
 
 
+#: The partition is `measured`: ranks are started by plain srun, and the NICs are network devices in each node.
+SITE = """\
+systems:
+  - name: site
+    hostnames: ['^nowhere$']
+    partitions:
+      - name: compute
+        scheduler: squeue
+        launcher: srun
+        environs: [openmpi-site]
+        max_jobs: 1
+        time_limit: 30m
+        features: [torus]
+        extras: {{origin: measured, nodes: 4, nics: [nic0, nic1]}}
+        prepare_cmds: ['export PATH="{path}:$PATH"']
+environments:
+  - name: openmpi-site
+    target_systems: [site]
+    cc: mpicc.openmpi
+    features: [mpi, openmpi, openmpi-tcp]
+    env_vars: [[SLURM_MPI_TYPE, pmix]]
+"""
+#: The site's srun; Slurm 22.05 needs the fence (docs/torus.md).
+SRUN = f"""\
+#!/bin/sh
+export LD_PRELOAD="{CHECKOUT}/build/lib/railyard-fence.so"
+exec /usr/bin/srun "$@"
+"""
+
+
+def checked(tree: str, folder: Path, *options: str) -> tuple[Record, str]:
+    """Run a check by ReFrame on the cluster's head; return its record, and what ReFrame printed."""
+    nodes.make(NODE, folder / "node")
+    executable(folder / "srun", SRUN)
+    path = f"{folder}:{BIN}:{CHECKOUT}/build/benchmarks-openmpi/bin"
+    (folder / "site.yml").write_text(SITE.format(path=path))
+    words = ["-C", str(CHECKOUT / "reframe.yml"), "-C", str(folder / "site.yml"), "--system", "site:compute"]
+    words += ["--nocolor", "--prefix", str(folder), "-c", str(CHECKOUT / "checks"), "-r", *CHECK, *options]
+    words += ["-S", f"archive={folder}/archive"]
+    done = in_checkout(tori.entering(tree, BIN / "reframe", *words), RAILYARD_NODE_ROOT=str(folder / "node"))
+    (record,) = archive.load_all(folder / "archive")
+    return record, done.stdout + done.stderr
+
+
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="binds ranks to two processors")
-def test_gpus_and_their_nics_are_proved_by_the_ranks_reports_and_the_bytes(
-    tree: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_gpus_and_their_nics_are_proved_by_the_ranks_reports_and_the_bytes(tree: str, tmp_path: Path) -> None:
     """A tree of files stands for the node; the NICs and their bytes are the torus's."""
-    nodes.make(NODE, tmp_path / "node")
-    monkeypatch.setenv("RAILYARD_NODE_ROOT", str(tmp_path / "node"))
-    site = Site(torus=tree, folder=tmp_path, nodes=4)
-    right = site_jobs.run(site, *CHECK, "--keep-stage-files", "-S", f"nics={','.join(POLICIES)}")
-    assert right.records, right.output
-    (record,) = right.records
-    assert record.status == "ok", record.reason + right.output[-2000:]
+    record, output = checked(tree, tmp_path, "--keep-stage-files", "-S", f"nics={','.join(POLICIES)}")
+    assert record.status == "ok", record.reason + output[-2000:]
     found = {launch.nic_policy: launch for launch in record.launches}
     assert {name: str(launch.nic_verdict) for name, launch in found.items()} == dict.fromkeys(POLICIES, "obeyed")
     assert {launch.placement for launch in record.launches} == {"plain/numa"}, "ranks are bound to the domains"
@@ -209,14 +253,9 @@ def test_gpus_and_their_nics_are_proved_by_the_ranks_reports_and_the_bytes(
     assert "CUDA_VISIBLE_DEVICES=1" in wrapper.read_text()
 
 
-def test_a_rank_that_sees_another_gpu_fails_the_launch(
-    tree: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_rank_that_sees_another_gpu_fails_the_launch(tree: str, tmp_path: Path) -> None:
     """The program is wrapped: each rank sets the variable again after railyard's own script."""
-    nodes.make(NODE, tmp_path / "node")
-    monkeypatch.setenv("RAILYARD_NODE_ROOT", str(tmp_path / "node"))
     halo = f'#!/bin/sh\n{WRONG_GPU}\nexec {CHECKOUT}/build/benchmarks-openmpi/bin/halo "$@"\n'
     executable(tmp_path / "halo", halo)
-    done = site_jobs.run(Site(torus=tree, folder=tmp_path, nodes=4), *CHECK, "-S", "nics=gpu-nearest")
-    (record,) = done.records
+    record, _ = checked(tree, tmp_path, "-S", "nics=gpu-nearest")
     assert record.status == "failed" and "sees GPU 0, assigned 1" in record.reason, record.reason
