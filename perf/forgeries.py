@@ -77,7 +77,7 @@ def _change_field(done: Accepted, tried: forgeries.Mutated) -> None:
             done["examples"].append(f"{done['base']}: {tried.path}: {tried.change}")
 
 
-def measure(options: Namespace) -> dict[str, Any]:
+def measure(options: Namespace) -> None:
     """Make the changes, print what was accepted, and write the table."""
     count, start_s = options.count or COUNT, time.monotonic()
     bases.make()
@@ -94,12 +94,10 @@ def measure(options: Namespace) -> dict[str, Any]:
         if done["examples"]:
             print("\n".join(done["examples"]), flush=True)
     print(f"{changes:,} changes ({time.monotonic() - start_s:.0f} s now): {refused:,} refused")
-    together = sum(fields.values(), Counter[str]())
-    for path, times in together.most_common():
+    for path, times in sum(fields.values(), Counter[str]()).most_common():
         print(f"  {times:6,}  {path}")
     trust.PATH.write_text(_table((changes, refused), figures, fields), encoding="utf-8")
     print(f"wrote {trust.PATH.relative_to(CHECKOUT)}")
-    return {"made": changes, "refused": refused, "fields": dict(together)}
 
 
 def _table(

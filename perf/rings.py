@@ -48,19 +48,17 @@ def ends(topology: Topology, hops: int) -> tuple[float, float]:
     return min(due_s) / theory_s, max(due_s) / theory_s
 
 
-def measure() -> list[dict[str, Any]]:
-    """Print the table and what is farthest from theory; return the rows."""
+def measure() -> None:
+    """Print the table and what is farthest from theory."""
     table = Table("routers", "links", "first", "last", "first, turns", "last, turns", title="over theory")
     cases = [(routers, 1, hops) for routers in range(5, 17) for hops in range(2, min(8, (routers + 1) // 2))]
-    rows, times = list[dict[str, Any]](), dict[str, list[float]](fair=[], turns=[])
+    times = dict[str, list[float]](fair=[], turns=[])
     for routers, width, hops in [*cases, (8, 8, 3)]:
         fair = ends(torus(routers, width), hops)
         turns = ends(torus(routers, width, arbitration=TURNS), hops)
-        rows.append({"routers": routers, "rows": width, "hops": hops, "fair": fair, "turns": turns})
         times["fair"] += fair
         times["turns"] += turns
         table.add_row(f"{routers}x{width}", str(hops), *(f"{value:.2f}" for value in (*fair, *turns)))
     console.print(table)
     for kind, all_of in times.items():
         console.print(f"{kind}: {min(all_of):.2f} to {max(all_of):.2f}")
-    return rows

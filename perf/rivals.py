@@ -69,9 +69,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--numberings", type=int, default=10, help="fit-rivals: of each matrix; one from 512 ranks on")
 
 
-def measure(given: argparse.Namespace) -> list[dict[str, Any]]:
-    """Print a table for each machine and number of ranks, and return its rows: the worst of all numberings."""
-    rows = []
+def measure(given: argparse.Namespace) -> None:
+    """Print a table for each machine and number of ranks: the worst of all numberings."""
     for machine, ranks in (cell.split(":") for cell in given.cells.split(",")):
         allocation = nodes_of(machine, int(ranks))
         # Number 0 is the matrix's own, which a named order may fit.
@@ -82,11 +81,9 @@ def measure(given: argparse.Namespace) -> list[dict[str, Any]]:
             with workers(os.cpu_count() or 1) as pool:
                 every = [_renumbered(traffic, number) for number in numbers]
                 worst, *others = pool.map(_compared, itertools.repeat(allocation), every)
-            worst |= {head: max(row[head] for row in (worst, *others)) for head in HEADS}
-            rows.append({"machine": machine, "ranks": int(ranks), "matrix": name, **worst})
-            table.add_row(name, *(f"{worst[head]:.4g}" for head in HEADS), worst["rival"])
+            most = (max(row[head] for row in (worst, *others)) for head in HEADS)
+            table.add_row(name, *(f"{value:.4g}" for value in most), worst["rival"])
         console.print(table)
-    return rows
 
 
 def nodes_of(machine: str, ranks: int) -> Allocation:

@@ -32,7 +32,7 @@ BUSY = (0, 1)
 TIMED = ("--min-time-per-point", "0", "--max-time-per-point", "0")
 
 
-def measure(options: argparse.Namespace) -> list[dict[str, Any]]:
+def measure(options: argparse.Namespace) -> None:
     """Measure the pairs that build/same.jsonl lacks, and print what all of them show."""
     pieces = Pieces(BUILD / "same.jsonl", options.minutes)
     scale = packet_budget.auto_scale(catalog.load("gemini-4x4x4"), Shape(), ranks_per_node=1)
@@ -47,7 +47,6 @@ def measure(options: argparse.Namespace) -> list[dict[str, Any]]:
     for row in rows:
         table.add_row(*map(str, row.values()))
     vtorus.console.print(table, "")
-    return rows
 
 
 def _pair(busy: int, pair: int) -> Row:

@@ -15,9 +15,8 @@ import argparse
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -410,8 +409,8 @@ def _rounds(job: Array) -> int:
 # ---- the table ----
 
 
-def measure(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Print every rate that misses its limit, and the table of docs/report.md; return all."""
+def measure(options: argparse.Namespace) -> None:
+    """Print every rate that misses its limit, and the table of docs/report.md."""
     count = options.count or DRAWS
     title = f"{count} draws, seed {SEED}"
     measured = list(rates(count))
@@ -422,7 +421,6 @@ def measure(options: argparse.Namespace) -> list[dict[str, Any]]:
     console.print(table)
     console.print(f"| what ({title}) | rows | share | limit |", "|---|---|---|---|", sep="\n")
     console.print(*summary(measured), sep="\n")
-    return [{**asdict(rate), "share": rate.share, "kept": rate.is_kept} for rate in measured]
 
 
 def summary(measured: Sequence[Rate]) -> Iterator[str]:

@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -94,8 +94,8 @@ class Cell:
     why: str = ""
 
 
-def measure(console: Console, on: Machine = PRETENDED) -> list[dict[str, Any]]:
-    """Print the matrix, one line per order and binding, and each reason once; return its cells."""
+def measure(console: Console, on: Machine = PRETENDED) -> None:
+    """Print the matrix, one line per order and binding, and each reason once."""
     with ExitStack() as stack:
         for name, topology in zip(on.tori, (on.torus, on.grouped), strict=True):
             if name:
@@ -114,7 +114,6 @@ def measure(console: Console, on: Machine = PRETENDED) -> list[dict[str, Any]]:
         table.add_row(name, *(by_place.get((name, column), "-") for column in columns))
     console.print(table)
     mpis.summarise(console, [(cell.verdict, cell.why) for cell in found])
-    return [asdict(cell) for cell in found]
 
 
 def placements(on: Machine = PRETENDED) -> dict[str, Placement]:
