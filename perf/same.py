@@ -15,13 +15,13 @@ from statistics import median
 from typing import Any, Final
 
 from rich.table import Table
+from support.mpis import mpis
 
 from perf import vtorus
 from perf.pieces import Pieces, Row
 from railyard.analysis.stats import contrast, samples
 from railyard.analysis.stats.samples import Values
 from railyard.base.checkout import BUILD
-from railyard.placements.topology import catalog
 from railyard.records.noise import SAME_PERCENT
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import packet_budget
@@ -35,10 +35,10 @@ TIMED = ("--min-time-per-point", "0", "--max-time-per-point", "0")
 def measure(options: argparse.Namespace) -> None:
     """Measure the pairs that build/same.jsonl lacks, and print what all of them show."""
     pieces = Pieces(BUILD / "same.jsonl", options.minutes)
-    scale = packet_budget.auto_scale(catalog.load("gemini-4x4x4"), Shape(), ranks_per_node=1)
+    scale = packet_budget.auto_scale(vtorus.TOPOLOGY, Shape(), ranks_per_node=1)
     keys = [(NETWORK, busy, pair) for busy in BUSY for pair in range(PAIRS)]
     if not pieces.is_over and any(pieces.get(*key) is None for key in keys):
-        with vtorus.torus(Shape(rate_scale=scale, network=NETWORK)):
+        with mpis.torus(vtorus.TOPOLOGY, vtorus.NAME, Shape(rate_scale=scale, network=NETWORK)):
             for key in keys:
                 if not pieces.is_over and pieces.get(*key) is None:
                     pieces.add(_pair(*key[1:]), *key)
