@@ -29,7 +29,6 @@ from railyard.placements.linkload import rails
 from railyard.placements.linkload.rails import RankNics
 from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.topology.base import Link, Router, Topology
-from railyard.placements.topology.carried import padded_sum
 from railyard.placements.topology.faults import Faults
 
 HEALTHY = Faults()
@@ -72,7 +71,7 @@ class LinkLoads:
     With `nics` on rails that are networks of their own, both begin with an axis of rails. `host_out_bytes` and
     `host_in_bytes` have shape (nodes,), with `nics` (rails, nodes); `injected_bytes` that of the routers' box
     (`extents`): what the nodes of each router send to other routers (Pedretti et al., Figure 6). `hop_bytes` is payload
-    x links travelled, `hops_bytes[h]` the payload that travels h links.
+    x links travelled, `payload_bytes` what leaves a rank, `max_dilation` the number of links on the longest way in use.
     """
 
     topology: Topology
@@ -82,7 +81,9 @@ class LinkLoads:
     host_out_bytes: Floats
     host_in_bytes: Floats
     injected_bytes: Floats
-    hops_bytes: Floats
+    hop_bytes: float
+    payload_bytes: float
+    max_dilation: int
     nics: RankNics | None = None
 
     @cached_property
@@ -109,20 +110,9 @@ class LinkLoads:
         return float(most / (self.topology.host_rate_gbyte_s * 1e9))
 
     @property
-    def hop_bytes(self) -> float:
-        return float(self.hops_bytes @ np.arange(len(self.hops_bytes)))
-
-    @property
     def mean_dilation(self) -> float:
         """Return the links that a byte travels, the mean over all bytes that leave a rank."""
-        total = self.hops_bytes.sum()
-        return float(self.hop_bytes / total) if total else 0.0
-
-    @property
-    def max_dilation(self) -> int:
-        """Return the number of links on the longest route in use."""
-        used = np.flatnonzero(self.hops_bytes)
-        return int(used[-1]) if len(used) else 0
+        return self.hop_bytes / self.payload_bytes if self.payload_bytes else 0.0
 
     def leaves(self) -> list[Leaf]:
         """Return the routers with nodes, rail by rail, with what leaves and reaches them by links."""
@@ -182,7 +172,7 @@ def load(
     host_shape = (count,) if nics is None else (topology.rails, count)
     loads, host_out, host_in = np.zeros_like(rates), *np.zeros((2, math.prod(host_shape)))
     injected = np.zeros(len(topology.coordinates))
-    hops_bytes = np.array([traffic.total_bytes - float(sent.size_bytes.sum())])
+    hop_bytes, longest = 0.0, 0
     into = sent.in_rail - sent.in_rail % planes + sent.out_rail % planes
     there = (sent.source, sent.out_rail, sent.target, into)
     back = (sent.target, into, sent.source, sent.out_rail)
@@ -201,7 +191,8 @@ def load(
             carried = topology.carry(first, end, sent.size_bytes[on], frozenset(down))
             loads[table] += share * carried.link_bytes
             if source is sent.source:
-                hops_bytes = padded_sum(hops_bytes, carried.hops_bytes)
+                hop_bytes += float(carried.link_bytes.sum())
+                longest = max(longest, carried.longest)
     return LinkLoads(
         topology=topology,
         protocol=protocol,
@@ -210,7 +201,9 @@ def load(
         host_out_bytes=host_out.reshape(host_shape),
         host_in_bytes=host_in.reshape(host_shape),
         injected_bytes=injected.reshape(topology.extents),
-        hops_bytes=hops_bytes,
+        hop_bytes=hop_bytes,
+        payload_bytes=traffic.total_bytes,
+        max_dilation=longest,
         nics=nics,
     )
 
