@@ -295,7 +295,6 @@ def test_a_program_that_says_another_number_of_ranks_is_refused() -> None:
 
 def test_a_profile_says_where_the_time_goes() -> None:
     found = mpip.parse(text_of("lulesh-8", "mpiP"), "lulesh-8.mpiP")
-    assert found.ranks == 8
     total = value(found.series, mpip.SHARE)
     classes = {
         str(each.labels["class"]): each.samples[0] for each in found.series if each.fom == mpip.SHARE and each.labels

@@ -33,9 +33,8 @@ def figure(series: Sequence[Series], fom: str, **labels: str | int) -> float:
     return found.samples[0]
 
 
-def test_a_file_is_read_by_rank_and_by_size() -> None:
+def test_a_file_is_read_by_size() -> None:
     sends = mpip.parse_persistent(WHOLE, "x", 2)
-    assert sends.ranks == (Amount(messages=10, size_bytes=10000), Amount(messages=1))
     assert sends.sizes == {0: Amount(messages=1), 1023: Amount(messages=10, size_bytes=10000)}
     assert sends.total == Amount(messages=11, size_bytes=10000)
 
@@ -115,7 +114,7 @@ def report() -> str:
 def test_persistent_sends_are_messages_from_point_to_point() -> None:
     """LULESH sends 25004 messages of 14599936 bytes by MPI_Isend; a tenth as many of 1 MB each are added."""
     more = Amount(messages=2500, size_bytes=2500 * 1_000_000)
-    sends = Sends(ranks=(more,), sizes={2**20 - 1: more})
+    sends = Sends(sizes={2**20 - 1: more})
     alone = mpip.parse(report(), "x").series
     both = mpip.parse(report(), "x", sends).series
     between = {"class": "point-to-point"}
@@ -149,8 +148,7 @@ def test_the_histogram_of_bytes_weighs_both_by_their_bytes() -> None:
     """As many bytes as LULESH's own, collectives included, in a bin that it has; 20 of them in the smallest bin."""
     whole = 14599936 + 14720 + 64
     some = Amount(messages=10, size_bytes=20)
-    sizes = {3: some, 1023: Amount(messages=whole // 1000, size_bytes=whole - 20)}
-    sends = Sends(ranks=(sum(sizes.values(), Amount()),), sizes=sizes)
+    sends = Sends(sizes={3: some, 1023: Amount(messages=whole // 1000, size_bytes=whole - 20)})
     alone, both = mpip.parse(report(), "x").series, mpip.parse(report(), "x", sends).series
     before = figure(alone, mpip.SENT, size_bytes=1023)
     assert figure(both, mpip.SENT, size_bytes=1023) == pytest.approx(before / 2 + 50, abs=0.01)
@@ -166,14 +164,12 @@ def test_the_histogram_of_bytes_weighs_both_by_their_bytes() -> None:
 
 def test_classes_below_mpips_first_bin_are_one_bin() -> None:
     sizes = {0: Amount(messages=1), 1: Amount(messages=1, size_bytes=1), 7: Amount(messages=2, size_bytes=10)}
-    sends = Sends(ranks=(sum(sizes.values(), Amount()),), sizes=sizes)
-    series = mpip.parse(report(), "x", sends).series
+    series = mpip.parse(report(), "x", Sends(sizes=sizes)).series
     assert figure(series, mpip.PERSISTENT_SIZES, size_bytes=7) == 100
 
 
 def test_no_persistent_sends_change_nothing_and_are_reported() -> None:
-    none = Sends(ranks=(Amount(),) * 8)
-    series = mpip.parse(report(), "x", none).series
+    series = mpip.parse(report(), "x", Sends(sizes={})).series
     added = [each for each in series if each not in mpip.parse(report(), "x").series]
     assert [(each.fom, each.samples) for each in added] == [(mpip.PERSISTENT, (0,))]
 

@@ -19,9 +19,8 @@ SOLVE = units.fom("solve_per_s", "1/s", "higher")
 TOLERANCE = 1e-8
 
 
-def parse(text: str, left: str, source: str) -> Reading:
+def parse(text: str, _left: str, source: str) -> Reading:
     """Return a run's reading; raises InputError for output that is cut off or not a number."""
-    del left
     output = Output(source=source, text=text)
     grid = output.token("(Px, Py, Pz)", r"    \(Px, Py, Pz\) = \((\d{1,9}, \d{1,9}, \d{1,9})\)")
     norm = output.number("Final Relative Residual Norm", rf"Final Relative Residual Norm = {NUMBER}")

@@ -20,9 +20,8 @@ TOLERANCE = 1e-8
 ONE_FOM = r"Figure of Merit \(FOM\): nnz_AP / \(Setup Phase Time \+ (?:(\d) \* )?Solve Phase Time\) "
 
 
-def parse(text: str, left: str, source: str) -> Reading:
+def parse(text: str, _left: str, source: str) -> Reading:
     """Return a run's reading; raises InputError for output that is cut off or not a number."""
-    del left
     output = Output(source=source, text=text)
     problem = output.whole("Problem ID", r"  Problem ID    = (\d)")
     grid = output.token("(Px, Py, Pz)", r"    \(Px, Py, Pz\) = \((\d{1,9}, \d{1,9}, \d{1,9})\)")

@@ -37,9 +37,8 @@ VICTIMS = ("RR ", "Multiple Allreduce")
 Row = Sequence[str]
 
 
-def parse(text: str, left: str, source: str) -> Reading:
+def parse(text: str, _left: str, source: str) -> Reading:
     """Return a run's reading; raises InputError for output that is cut off or not a number."""
-    del left
     output = Output(source=source, text=text)
     version = output.token("title", r"NetworkLoad Tests v(\d+\.\d+)")
     ranks = output.whole("MPI ranks", r"  Test with (\d+) MPI ranks \(\d+ nodes\)")
