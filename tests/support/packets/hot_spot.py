@@ -4,7 +4,7 @@ Eight jobs of 16 nodes share `gemini-4x4x4-two-nodes`. Seven exchange a halo, 28
 incast, an alltoall, a permutation or a halo of large messages, or nothing. All of it is sent at once in the router's
 network alone, in virtual time: buffers are finite, so packets wait behind packets for a link that is full. A job's
 factor is its exchange beside the eighth job over that without it. Each job has a box of routers, every eighth node in
-the order X, Y, Z (one node of each router of a plane), or nodes drawn from a seed; the last pools five seeds.
+the order X, Y, Z (one node of each router of a plane), or nodes drawn from a seed.
 
 The row with 5 % throttles the eighth job's NICs to that share of their rate, as Cray's daemon does. Leaves out time: a
 job exchanges once, while the load lasts.
@@ -32,8 +32,7 @@ GRID = (4, 2, 2)
 FACE_BYTES = 28 * 1024
 #: Bytes that each node of the load has to send: more than the link that is full carries meanwhile.
 LOAD_BYTES = 1 << 20
-#: Each rule with its seeds.
-DIVISIONS: Mapping[str, Sequence[int]] = {"boxes": (0,), "planes": (0,), "random": range(1, 6)}
+DIVISIONS = ("boxes", "planes", "random")
 LOADS = ("incast", "alltoall", "permutation", "halo")
 THROTTLED_PERCENT = 5.0
 #: A job is hurt from this factor on.
@@ -45,8 +44,6 @@ SEED = 1
 class Row:
     """One load under one division: the factor of each other job, and the load's share of its NICs' rate."""
 
-    division: str
-    load: str
     injection_percent: float
     factors: tuple[float, ...]
 
@@ -106,15 +103,15 @@ def exchanges_s(topology: Topology, jobs: Sequence[Ints], loaded: Sequence[Messa
     return [max(arrived[begin:end]) for begin, end in itertools.pairwise(ends)]
 
 
-def rows(divisions: Mapping[str, Sequence[int]] = DIVISIONS, loads: Sequence[str] = LOADS) -> Iterator[Row]:
-    """Yield each load under each division, then the first load throttled."""
+def rows(divisions: Mapping[str, Sequence[int]], loads: Sequence[str]) -> Iterator[Row]:
+    """Yield each load under each division (a rule with its seeds), then the first load throttled."""
     topology = catalog.load(TORUS)
     cases = [(pattern, 100.0) for pattern in loads] + [(loads[0], THROTTLED_PERCENT)]
     for rule, seeds in divisions.items():
         divided = [divide(topology, rule, seed) for seed in seeds]
         for pattern, percent in cases:
             factors = tuple(one for jobs in divided for one in _factors(topology, jobs, pattern, percent))
-            yield Row(division=rule, load=pattern, injection_percent=percent, factors=factors)
+            yield Row(injection_percent=percent, factors=factors)
 
 
 def _factors(topology: Topology, jobs: Sequence[Ints], pattern: str, percent: float) -> list[float]:

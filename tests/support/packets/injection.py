@@ -1,15 +1,14 @@
 """Balanced injection by the size of the run: is the optimum more pronounced on larger ones (Ezell, CUG'13, section IV)?
 
 Faces as those of S3D (the check `halo_s3d`: 28 KiB each, six per rank, all sent at once) in the router's network alone,
-in virtual time and without MPI: 96, 384 and 1,536 nodes, every NIC at 20 to 100 % of its rate. The nodes are numbered
-X, Y, Z as in `halo_s3d`, along ALPS's walk, or at random, as a machine full of other jobs grants them.
+in virtual time and without MPI. The nodes are numbered X, Y, Z as in `halo_s3d`, or along ALPS's walk.
 
 Leaves out computation, and every iteration but one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.placements.linkload.traffic import stencil
@@ -26,14 +25,6 @@ BASE = "gemini-4x2x6-two-nodes"
 FACE_BYTES = 8 * 8 * 56 * 8
 #: The rate scale at which `halo_s3d` was emulated; in the model time alone depends on it.
 SHAPE = Shape(network="router", latency_scaled=True, rate_scale=3e-5)
-#: Extents of the torus and of the grid of ranks.
-SIZES: Mapping[tuple[int, int, int], tuple[int, int, int]] = {
-    (4, 2, 6): (4, 4, 6),
-    (8, 4, 6): (8, 8, 6),
-    (16, 4, 12): (16, 8, 12),
-}
-ORDERS = ("contiguous", "snake", "random")
-PERCENTS = tuple(range(20, 101, 10))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,11 +64,9 @@ def exchange_s(topology: Topology, grid: tuple[int, int, int], order: str, perce
 
 
 def runs(
-    sizes: Mapping[tuple[int, int, int], tuple[int, int, int]] = SIZES,
-    orders: tuple[str, ...] = ORDERS,
-    percents: tuple[int, ...] = PERCENTS,
+    sizes: Mapping[tuple[int, int, int], tuple[int, int, int]], orders: Sequence[str], percents: Sequence[int]
 ) -> Iterator[Run]:
-    """Yield every size under every order."""
+    """Yield every size under every order; a size has the extents of the torus and of the grid of ranks."""
     for extents, grid in sizes.items():
         topology = torus(extents)
         for order in orders:
