@@ -39,15 +39,6 @@ CLUSTER = Machine(
     ),
     tools=NO_TOOLS | {"spack": "0.23.0"},
 )
-CRAY = Machine(
-    hostname="uan01",
-    cpus=128,
-    numa_nodes=8,
-    scheduler=Scheduler(name="slurm", partitions=(Partition(name="standard", nodes=5860),), pmi=("cray_shasta",)),
-    mpis=(Mpi(name="cray-mpich", version="8.1.27", compiler="cc"),),
-    interfaces=tuple(Device(name=f"cxi{k}", fabric="slingshot", numa=2 * k) for k in range(4)),
-    tools=NO_TOOLS,
-)
 BARE = Machine(
     hostname="pc",
     cpus=8,
@@ -84,16 +75,6 @@ def test_doctor_says_what_is_here_and_ends_with_a_fragment_that_reframe_accepts(
     document = json.loads(railyard("doctor", "--json").stdout)
     assert document["machine"]["cpus"] >= 1
     assert all(f["enables"] for f in document["findings"])
-
-
-def test_the_fragment_names_one_partition_its_nics_and_the_stack_that_is_told_of_them() -> None:
-    """`test_sites.py` loads such fragments into ReFrame."""
-    text = doctor.fragment(CLUSTER)
-    assert "--partition=compute" in text and "# Other partitions (--partition NAME): debug." in text
-    assert "nics: ['mlx5_0:1', 'mlx5_1:1']" in text and "features: [mpi, openmpi, ucx]" in text
-    assert "nodes: 16" in text and "time_limit: 30m" in text
-    assert "[SLURM_MPI_TYPE, pmix]" in text
-    assert "features: [mpi, cray-mpich]" in doctor.fragment(CRAY) and "pmi2" not in doctor.fragment(CRAY)
 
 
 def test_ethernet_cards_are_a_jobs_only_if_a_compute_node_has_them() -> None:

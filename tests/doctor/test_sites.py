@@ -121,7 +121,7 @@ MACHINES = {
         {**slurm("ndr", "compute* 700\\nlargemem 16"), **OPENMPI},
         {},
         INFINIBAND,
-        ("features: [mpi, openmpi, ucx]", "mlx5_0:1"),
+        ("features: [mpi, openmpi, ucx]", "mlx5_0:1", "(--partition NAME): largemem.", "[SLURM_MPI_TYPE, pmix]", "30m"),
     ),
     "pbs-omni-path": Found(
         "opa-pbs",
