@@ -258,19 +258,14 @@ def _cut(kahip: Any, both: sparse.csr_array, part: Ints, arity: int) -> Ints:
     ]
 
 
-class _Solution(ctypes.Structure):
-    """The begin of TreeMatch's `tm_solution_t`."""
-
-    _fields_ = (("sigma", ctypes.POINTER(ctypes.c_int)), ("sigma_length", ctypes.c_size_t))
-
-
 def _treematch(allocation: Allocation, both: sparse.csr_array, leaves: Ints, arities: Sequence[int]) -> Ints:
     for name in ("libopen-pal.so.40", "libmpi.so.40"):
         ctypes.CDLL(name, ctypes.RTLD_GLOBAL)
     library = ctypes.CDLL(TREEMATCH)
     for name in ("synthetic_topology", "affinity_mat", "tree_from_topology"):
         getattr(library, f"tm_build_{name}").restype = ctypes.c_void_p
-    library.tm_compute_mapping.restype = ctypes.POINTER(_Solution)
+    # A solution, TreeMatch's `tm_solution_t`, begins with a pointer to its numbers.
+    library.tm_compute_mapping.restype = ctypes.POINTER(ctypes.POINTER(ctypes.c_int))
     ranks, levels = len(leaves), len(arities) + 1
     dense = np.ascontiguousarray(both.toarray(), dtype=np.float64)
     rows = (ctypes.c_void_p * ranks)(*(dense[rank].ctypes.data for rank in range(ranks)))
@@ -280,7 +275,7 @@ def _treematch(allocation: Allocation, both: sparse.csr_array, leaves: Ints, ari
     affinity = ctypes.c_void_p(library.tm_build_affinity_mat(rows, ranks))
     tree = ctypes.c_void_p(library.tm_build_tree_from_topology(machine, affinity, None, None))
     solution = library.tm_compute_mapping(machine, tree).contents
-    return leaves[np.array(solution.sigma[:ranks], dtype=np.int64)]
+    return leaves[np.array(solution[:ranks], dtype=np.int64)]
 
 
 RIVALS: dict[str, Mapper] = {"Scotch": _scotch, "KaHIP": _kahip, "TreeMatch": _treematch}
