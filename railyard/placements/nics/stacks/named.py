@@ -12,7 +12,7 @@ def ranks_by_nic(policy: ChosenPolicy, on: Host) -> Settings:
     for local, (nic,) in enumerate(assign(policy, on)):
         ranks.setdefault(nic, []).append(str(local))
     text = ";".join(f"{nic}:{','.join(ranks[nic])}" for nic in sorted(ranks))
-    return Settings(environment={"MPICH_OFI_NIC_POLICY": "USER", "MPICH_OFI_NIC_MAPPING": text})
+    return Settings(environment={"MPICH_OFI_NIC_MAPPING": text})
 
 
 def nics_by_rank(policy: ChosenPolicy, on: Host) -> Settings:
@@ -76,6 +76,7 @@ STACKS = (
     NicStack(
         name="cray-mpich-user",
         setters=dict.fromkeys(("round-robin", "nic-K", "local-nic"), ranks_by_nic),
+        always={"MPICH_OFI_NIC_POLICY": "USER"},
         source="[intro_mpi(3)](https://cpe.ext.hpe.com/docs/mpt/mpich/intro_mpi.html)",
     ),
     # Intel MPI, developer reference, "NIC Pinning": I_MPI_MULTIRAIL deals a node's NICs to its ranks by their
