@@ -33,6 +33,12 @@ def with_numbers(sent: Traffic, seed: int) -> Traffic:
     return dataclasses.replace(sent, source=number[sent.source], target=number[sent.target], is_measured=True)
 
 
+def messages(*pairs: tuple[int, int]) -> Traffic:
+    """Return a megabyte for each pair of eight ranks."""
+    source, target = np.array(pairs, dtype=np.int32).T
+    return Traffic(ranks=8, source=source, target=target, size_bytes=np.full(len(pairs), 1e6), is_measured=True)
+
+
 def record(placements: list[str]) -> Record:
     return evidence.good(topology="gemini-2x2x2", grid=[2, 2, 2], placements=placements)
 
@@ -78,23 +84,7 @@ def test_a_topology_of_ones_own_is_read_from_its_file(tmp_path: Path) -> None:
 
 def test_steps_are_summed_and_not_merged() -> None:
     """Two steps over one link of a node take twice as long as two nodes' messages at once."""
-    one, other = (
-        Traffic(
-            ranks=8,
-            source=np.array([k], dtype=np.int32),
-            target=np.array([7], dtype=np.int32),
-            size_bytes=np.array([1e6]),
-            is_measured=True,
-        )
-        for k in (0, 6)
-    )
-    both = Traffic(
-        ranks=8,
-        source=np.r_[one.source, other.source],
-        target=np.r_[one.target, other.target],
-        size_bytes=np.full(2, 1e6),
-        is_measured=True,
-    )
+    one, other, both = messages((0, 7)), messages((6, 7)), messages((0, 7), (6, 7))
     job = record(["scheduler"])
     summed = {row.name: row for row in fitting.predicted(job, both, [one, other])}["scheduler"]
     merged = {row.name: row for row in fitting.predicted(job, both)}["scheduler"]
@@ -105,15 +95,7 @@ def test_steps_are_summed_and_not_merged() -> None:
 
 def test_nothing_to_gain_is_one_line_and_a_gain_of_any_time_is_none() -> None:
     """A master with seven workers: its own link takes the time wherever it is."""
-    workers = np.arange(1, 8, dtype=np.int32)
-    master = np.zeros_like(workers)
-    sent = Traffic(
-        ranks=8,
-        source=np.r_[master, workers],
-        target=np.r_[workers, master],
-        size_bytes=np.full(14, 1e6),
-        is_measured=True,
-    )
+    sent = messages(*((0, worker) for worker in range(1, 8)), *((worker, 0) for worker in range(1, 8)))
     line = fitting.no_gain(fitting.predicted(record(["scheduler"]), sent))
     assert line.startswith("nothing to gain: a node's own link takes ") and "\n" not in line
     shuffled = with_numbers(traffic.stencil((2, 2, 2), (1e6,)), seed=1)

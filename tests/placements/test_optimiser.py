@@ -129,23 +129,17 @@ def test_fewer_ranks_than_slots_leave_some_free() -> None:
     assert len(nodes) == 15 and np.bincount(nodes).max() <= 2
 
 
-@pytest.mark.parametrize("axes", [(0, 1, 2), (2, 0, 1), None])
+@pytest.mark.parametrize("axes", [(0, 1, 2), (2, 0, 1), None, ()])
 def test_bisection_fills_every_node(axes: tuple[int, ...] | None) -> None:
+    """A grid; without axes a ring of ranks in two parts that send each other nothing."""
     granted = occupied(allocate(gemini("4x3x5")), 60, 2)
-    nodes = granted.topology.node_coordinates[granted.indices].astype(float)
-    points = row_major((6, len(granted.indices), 2)).astype(float)
-    found = bisection.bisect(points, nodes, 12, Cuts(axes=axes, weights=(1.0, 2.0, 1.0)))
-    assert np.bincount(found, minlength=len(nodes)).tolist() == [12] * len(nodes)
-
-
-def test_halves_of_a_graph_fill_every_node() -> None:
-    """A ring of ranks in two parts that send each other nothing, on some of the nodes."""
-    granted = occupied(allocate(gemini("4x3x5")), 60, 2)
-    count = 2 * len(granted.indices)
-    between = csr_array(np.roll(np.eye(count), 2, axis=0) + np.roll(np.eye(count), -2, axis=0))
-    cuts = Cuts(axes=None, weights=(1.0, 1.0, 1.0))
-    found = bisection.bisect(np.zeros((count, 1)), granted.cells.astype(float), 2, cuts, between=between)
-    assert np.bincount(found, minlength=len(granted.indices)).tolist() == [2] * len(granted.indices)
+    points, between = row_major((6, len(granted.indices), 2)).astype(float), None
+    if axes == ():
+        ring = np.eye(len(points))
+        axes, between = None, csr_array(np.roll(ring, 2, axis=0) + np.roll(ring, -2, axis=0))
+    cuts = Cuts(axes=axes, weights=(1.0, 2.0, 1.0))
+    found = bisection.bisect(points, granted.cells.astype(float), 12, cuts, between=between)
+    assert np.bincount(found, minlength=len(granted.indices)).tolist() == [12] * len(granted.indices)
 
 
 def test_optimised_on_the_command_line(railyard: Run) -> None:

@@ -235,13 +235,6 @@ def test_groups_without_wiring() -> None:
     assert machine.hops(at[:1], at).tolist() == [0, 1, 2]
     tree = {switch.name: switch for switch in machine.switch_tree()}
     assert tree["group1"].switches == ("r1-0", "r1-1", "r1-2") and tree["network"].switches == ("group0", "group1")
-    with pytest.raises(InputError, match="one with wiring"):
-        load(
-            machine,
-            np.array([0, 3]),
-            Traffic(ranks=2, source=np.array([0]), target=np.array([1]), size_bytes=np.array([1.0])),
-            PROTOCOLS["payload"],
-        )
 
 
 def test_no_byte_is_lost_on_9472_nodes() -> None:

@@ -183,11 +183,6 @@ def test_custom_lays_a_grid_over_a_kind_with_two_coordinates() -> None:
         place("custom", allocate(even, "contiguous"), (4, 6))
 
 
-def test_a_kind_without_a_lattice_lists_its_tests() -> None:
-    lines = files.links(mesh(2, 2)).splitlines()
-    assert {line.split()[0] for line in lines} == {"host", "test"} and len(lines) > 8
-
-
 def test_link_classes_are_the_files_own() -> None:
     document = gemini("2x2x2").to_dict()
     document["tile_rates_gbyte_s"]["optical"] = 5.0
