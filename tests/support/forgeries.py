@@ -16,7 +16,6 @@ from railyard.base.errors import InputError
 from railyard.records import json_io, record, rules
 from railyard.records.record import Origin, Record
 from railyard.records.rules.figures import RATES
-from support import evidence
 from support.records.rows import of_rows, with_rows
 
 Document = dict[str, Any]
@@ -731,26 +730,6 @@ def _free_columns(good: Record) -> set[str]:
 def _leaves_of(content: bytes) -> list[tuple[Path, Any]]:
     document = orjson.loads(content)
     return list(_leaves({key: value for key, value in document.items() if key not in record.DERIVED}))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
-    """A kind of forgery, the rule that must find it, and whether its words were among the faults."""
-
-    name: str
-    rule: str
-    is_refused: bool
-
-
-def tried() -> list[Tried]:
-    """Every kind of forgery, tried on the honest record that it is a change of."""
-    found = []
-    for of, table in ((evidence.good(), ALL), (evidence.on_a_torus(), ON_A_TORUS)):
-        for name, kind in table.items():
-            shown = [f"{field}: {text}" for field, text in faults_of(forged(of, name))]
-            is_refused = any(kind.words in each for each in shown)
-            found.append(Tried(name=name, rule=kind.rule, is_refused=is_refused))
-    return found
 
 
 def faults_of(read: Record) -> frozenset[tuple[str, str]]:
