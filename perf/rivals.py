@@ -29,7 +29,7 @@ import numpy as np
 from rich.table import Table
 from scipy import sparse
 from scipy.sparse import csgraph
-from support.topology.topologies import gemini
+from support.topology.topologies import gemini, renumbered
 
 from perf.vtorus import console
 from railyard.base.errors import InputError, RunError
@@ -79,7 +79,8 @@ def measure(given: argparse.Namespace) -> None:
         table = Table("matrix", *HEADS, "best rival of the first", title=title)
         for name, traffic in matrices(int(ranks)):
             with workers(os.cpu_count() or 1) as pool:
-                every = [_renumbered(traffic, number) for number in numbers]
+                own = replace(traffic, is_measured=True)
+                every = [renumbered(own, number) if number else own for number in numbers]
                 worst, *others = pool.map(_compared, itertools.repeat(allocation), every)
             most = (max(row[head] for row in (worst, *others)) for head in HEADS)
             table.add_row(name, *(f"{value:.4g}" for value in most), worst["rival"])
@@ -119,13 +120,6 @@ def matrices(ranks: int) -> Iterator[tuple[str, Traffic]]:
         source, target = np.hstack([ends, ends[::-1]])
         yield name, Traffic(ranks=ranks, source=source, target=target, size_bytes=np.tile(size, 2))
     yield "26 neighbours", stencil(grid, (8e4, 8e2, 8.0))
-
-
-def _renumbered(traffic: Traffic, number: int) -> Traffic:
-    """Return the traffic as of a captured program; number 0 keeps the ranks' own numbers."""
-    every = np.arange(traffic.ranks, dtype=np.int32)
-    new = np.random.default_rng(number).permutation(every) if number else every
-    return replace(traffic, source=new[traffic.source], target=new[traffic.target], is_measured=True)
 
 
 def _compared(allocation: Allocation, traffic: Traffic) -> dict[str, Any]:
