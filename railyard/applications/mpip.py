@@ -96,8 +96,7 @@ def parse(text: str, source: str, sends: Sends | None = None) -> Profile:
     series += [] if wrong else _histogram(COLLECTIVE_TIME, _bins(output, COLLECTIVES))
     series += _persistent(sends) if sends else []
     return Profile(
-        series=series,
-        not_measured=[Unmeasured(fom=COLLECTIVE_TIME, labels={}, reason=wrong)] if wrong else [],
+        series=series, not_measured=[Unmeasured(fom=COLLECTIVE_TIME, labels={}, reason=wrong)] if wrong else []
     )
 
 
