@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import yaml
 from rich.console import Console
 from rich.table import Table
 from support.mpis import mpis
@@ -128,12 +129,7 @@ def _is_grouped(name: str) -> bool:
 @cache
 def network(topology: str) -> Topology:
     """Return a topology by its name, or by its text."""
-    if "\n" not in topology:
-        return catalog.load(topology)
-    with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
-        file.write(topology)
-        file.flush()
-        return catalog.load(file.name)
+    return catalog.parse(yaml.safe_load(topology), source="text") if "\n" in topology else catalog.load(topology)
 
 
 def one(name: str, on: Machine = PRETENDED) -> Placement:
