@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -235,9 +235,10 @@ class Amount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sends:
-    """The persistent sends of one launch: by the largest size of a class in bytes, of all ranks."""
+    """The persistent sends of one launch: of each rank, and of all ranks by the largest size of a class in bytes."""
 
-    sizes: Mapping[int, Amount]
+    ranks: tuple[Amount, ...] = ()
+    sizes: Mapping[int, Amount] = field(default_factory=dict)
 
     @property
     def total(self) -> Amount:
@@ -270,7 +271,8 @@ def parse_persistent(document: Json, source: str, ranks: int) -> Sends:
             problem = f"{amount.messages} messages of {amount.size_bytes} bytes"
             raise InputError(place, "bytes", problem=problem, valid=f"messages of {smallest} to {largest} bytes")
         before = largest
-    sends, by_rank = Sends(sizes=dict(classes)), sum((amount for _, amount in rows), Amount())
+    sends = Sends(ranks=tuple(amount for _, amount in rows), sizes=dict(classes))
+    by_rank = sum(sends.ranks, Amount())
     if sends.total != by_rank:
         problem = f"{sends.total.messages} messages of {sends.total.size_bytes} bytes"
         valid = f"{by_rank.messages} messages of {by_rank.size_bytes} bytes, as the ranks have"

@@ -60,7 +60,7 @@ def _by_names(places: Mapping[str, Place | None]) -> NodeCoordinates | None:
         return None
     numbers = trees.numbered(sorted({*located.values()}, key=lambda place: tuple(map(natural, place))))
     group = "group" if any(group for group, _ in located.values()) else ""
-    coordinates = {host: (*numbers[place], 0) for host, place in located.items()}
+    coordinates = {host: (*numbers[names], 0) for host, names in located.items()}
     return NodeCoordinates(coordinates=coordinates, dimensions=(group, "switch", ""))
 
 
