@@ -1,4 +1,4 @@
-"""Run sections of the bench: print their tables, and write their figures to build/bench.json.
+"""Run sections of the bench, which print their tables.
 
 Times are of this machine at this moment. Quote ratios.
 """
@@ -6,7 +6,6 @@ Times are of this machine at this moment. Quote ratios.
 from __future__ import annotations
 
 import argparse
-import json
 from argparse import Namespace
 from collections.abc import Callable
 from typing import Any
@@ -16,9 +15,7 @@ from support.mpis import algorithms, matrix, stacks
 
 from perf import bench, forgeries, fuzz, rings, rivals, same, statistics, topobw
 from perf.vtorus import console
-from railyard.base.checkout import BUILD, CHECKOUT
 
-OUTPUT = BUILD / "bench.json"
 #: What each section measures, and how it is started.
 SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     "bench": ("what a person waits for, against the last states of this machine: at most 10 minutes", bench.measure),
@@ -62,9 +59,8 @@ def main() -> None:
     for name in options.section:
         if name not in SECTIONS:
             parser.error(f"no section {name!r}; expected some of {', '.join(SECTIONS)}")
-    figures = {name: SECTIONS[name][1](options) for name in options.section or ["bench"]}
-    OUTPUT.write_text(json.dumps(figures, indent=1))
-    console.print(f"wrote {OUTPUT.relative_to(CHECKOUT)}")
+    for name in options.section or ["bench"]:
+        SECTIONS[name][1](options)
 
 
 if __name__ == "__main__":

@@ -87,20 +87,17 @@ def load(name: str) -> Record:
 
 def made(name: str) -> Record:
     """Return the honest record of a name, made now; RuntimeError for one with a launch that is no result."""
-    base = _made(name)
+    if name == "halo-half":
+        base = evidence.good(launches=2, topology=TOPOLOGY, grid=[2, 2], order="snake", block=[2, 2, 1])
+    elif name.startswith("halo-"):
+        policies = None if name == "halo-modelled" else evidence.POLICIES
+        base = evidence.good(launches=2, origin=name.removeprefix("halo-"), nic_policies=policies)
+    else:
+        document = _run(name) if name in OWN else _recorded(name)
+        base = _of_document(name.partition("-")[0], {**OWN, **RECORDED}[name], document)
     if fault := next((launch.reason for launch in base.launches if not launch.is_result), ""):
         raise RuntimeError(f"{name}: {fault}")
     return base
-
-
-def _made(name: str) -> Record:
-    if name == "halo-half":
-        return evidence.good(launches=2, topology=TOPOLOGY, grid=[2, 2], order="snake", block=[2, 2, 1])
-    if name.startswith("halo-"):
-        policies = None if name == "halo-modelled" else evidence.POLICIES
-        return evidence.good(launches=2, origin=name.removeprefix("halo-"), nic_policies=policies)
-    document = _run(name) if name in OWN else _recorded(name)
-    return _of_document(name.partition("-")[0], {**OWN, **RECORDED}[name], document)
 
 
 def _of_document(benchmark: str, parameters: Mapping[str, Any], document: Mapping[str, Any]) -> Record:

@@ -30,8 +30,9 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
+from support.mpis import mpis
 
-from perf.vtorus import HALO, NAME, PROGRAMS, console, railyard, torus
+from perf.vtorus import HALO, NAME, PROGRAMS, TOPOLOGY, console, railyard
 from railyard.analysis.figures import drawing, svg
 from railyard.analysis.references import judging, update
 from railyard.analysis.text import DataTable
@@ -159,7 +160,8 @@ def measure(options: Namespace) -> dict[str, Any]:
         if router.missing() or os.geteuid():
             figures.pop("smoke-halo", None)
         else:
-            running = stack.enter_context(torus(Shape(network="router", rate_scale=5e-5, latency_scaled=True)))
+            shape = Shape(network="router", rate_scale=5e-5, latency_scaled=True)
+            running = stack.enter_context(mpis.torus(TOPOLOGY, NAME, shape))
             figures["router-cell"] = partial(cell, running)
         values = ratios(figures)
         judged, medians = _judged(case, values, old)

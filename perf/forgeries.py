@@ -36,7 +36,7 @@ Accepted = dict[str, Any]
 
 
 def batch(seed: int) -> Accepted:
-    """Return what was accepted of changes of one record: fields, and figure -> scope -> largest change; seed by seed.
+    """Return what was accepted of changes of one record, and how often: fields, scopes with figures; seed by seed.
 
     The first batch of each record tries every figure, scope and factor; the others change fields at random, too.
     """
@@ -44,7 +44,7 @@ def batch(seed: int) -> Accepted:
     name = names[seed % len(names)]
     good = bases.load(name)
     before = forgeries.faults_of(good)
-    done: Accepted = {"base": name, "made": 0, "refused": 0, "fields": Counter(), "figures": {}, "examples": []}
+    done: Accepted = {"base": name, "made": 0, "refused": 0, "fields": Counter(), "figures": Counter(), "examples": []}
     foms = sorted({str(series.fom) for series in good.launches[0].series})
     choices = list(itertools.product(foms, trust.SCOPES, FACTORS))
     choices += itertools.product([""], trust.SCOPES[1:], FACTORS)  # all figures together
@@ -59,9 +59,8 @@ def batch(seed: int) -> Accepted:
         done["made"] += 1
         if forgeries.refuses(document, before):
             done["refused"] += 1
-        else:
-            scopes = done["figures"].setdefault(fom or trust.TOGETHER, {})
-            scopes[scope] = max(scopes.get(scope, 0.0), abs(factor - 1))
+        elif abs(factor - 1) >= LEAST:
+            done["figures"][f"{scope} {fom or trust.TOGETHER}"] += 1
     return done
 
 
@@ -77,47 +76,36 @@ def _change_field(done: Accepted, tried: forgeries.Mutated) -> None:
             done["examples"].append(f"{done['base']}: {tried.path}: {tried.change}")
 
 
-def measure(options: Namespace) -> dict[str, Any]:
+def measure(options: Namespace) -> None:
     """Make the changes, print what was accepted, and write the table."""
     count, start_s = options.count or COUNT, time.monotonic()
     bases.make()
     fields: dict[str, Counter[str]] = defaultdict(Counter)
-    figures: dict[str, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+    figures: dict[str, Counter[str]] = defaultdict(Counter)
     changes = refused = 0
     for done in pieces.batches("forgeries", max(len(bases.names()), count // BATCH), batch):
         changes, refused = changes + done["made"], refused + done["refused"]
         fields[done["base"]].update(done["fields"])
-        for fom, scopes in done["figures"].items():
-            own = figures[done["base"]][fom]
-            for scope, change in scopes.items():
-                own[scope] = max(own.get(scope, 0.0), change)
+        figures[done["base"]].update(done["figures"])
         if done["examples"]:
             print("\n".join(done["examples"]), flush=True)
     print(f"{changes:,} changes ({time.monotonic() - start_s:.0f} s now): {refused:,} refused")
-    together = sum(fields.values(), Counter[str]())
-    for path, times in together.most_common():
+    for path, times in sum(fields.values(), Counter[str]()).most_common():
         print(f"  {times:6,}  {path}")
     trust.PATH.write_text(_table((changes, refused), figures, fields), encoding="utf-8")
     print(f"wrote {trust.PATH.relative_to(CHECKOUT)}")
-    return {"made": changes, "refused": refused, "fields": dict(together)}
 
 
-def _table(
-    counts: tuple[int, int],
-    figures: Mapping[str, Mapping[str, Mapping[str, float]]],
-    fields: Mapping[str, Mapping[str, int]],
-) -> str:
+def _table(counts: tuple[int, int], figures: Mapping[str, Counter[str]], fields: Mapping[str, Counter[str]]) -> str:
     """Return the text of `results/trust.yml`: record -> scope -> figures that the rest does not determine.
 
     `counts` are how many changes were made and refused. `fields` are, by record, the other fields that were accepted.
     """
     records: dict[str, Any] = {}
     for name in bases.names():
-        own = figures.get(name, {})
-        records[name] = {
-            scope: sorted(fom for fom, scopes in own.items() if scopes.get(scope, 0.0) >= LEAST)
-            for scope in trust.SCOPES
-        } | {"fields": sorted(fields.get(name, ()))}
+        own = [one.partition(" ") for one in sorted(figures[name])]
+        records[name] = {scope: [fom for of_scope, _, fom in own if of_scope == scope] for scope in trust.SCOPES}
+        records[name]["fields"] = sorted(fields[name])
     head = "# Written by `python -m perf forgeries`: what strict accepted; of figures, 5 % and more.\n"
     document = {"format": trust.FORMAT, "made": counts[0], "refused": counts[1], "records": records}
     return head + yaml.safe_dump(document, sort_keys=False, width=100, default_flow_style=None)

@@ -37,25 +37,18 @@ def batch(kind: str, seed: int) -> dict[str, Any]:
     return {"accepted": accepted, "slowest": slowest, "memory_mib": memory, "problems": problems}
 
 
-def measure(options: Namespace) -> dict[str, Any]:
-    """Read the inputs, print a line for each kind and return the figures."""
-    figures: dict[str, Any] = {}
+def measure(options: Namespace) -> None:
+    """Read the inputs, and print a line for each kind."""
     count = options.count or COUNT
     for kind in fuzz.KINDS:
         batches = list(pieces.batches(f"fuzz-{kind}", max(1, count // BATCH), functools.partial(batch, kind)))
-        total: dict[str, Any] = {
-            "made": BATCH * len(batches),
-            "accepted": sum(row["accepted"] for row in batches),
-            "slowest_s": max(row["slowest"] for row in batches),
-            "memory_mib": max(row["memory_mib"] for row in batches),
-            "problems": [line for row in batches for line in row["problems"]],
-        }
+        accepted = sum(row["accepted"] for row in batches)
+        slowest, memory = (max(row[name] for row in batches) for name in ("slowest", "memory_mib"))
+        problems = [line for row in batches for line in row["problems"]]
         print(
-            f"{kind}: {total['made']:,} read, {total['accepted']:,} accepted, {len(total['problems'])} problems; "
-            f"the slowest {total['slowest_s']:.2f} s of processor, {total['memory_mib']:.0f} MiB",
-            *total["problems"][:20],
+            f"{kind}: {BATCH * len(batches):,} read, {accepted:,} accepted, {len(problems)} problems; "
+            f"the slowest {slowest:.2f} s of processor, {memory:.0f} MiB",
+            *problems[:20],
             sep="\n  ",
             flush=True,
         )
-        figures[kind] = total
-    return figures

@@ -7,13 +7,11 @@ then the same on every row of an 8x8 torus (tornado).
 
 from __future__ import annotations
 
-from typing import Any
-
 from rich.table import Table
 
 from perf.vtorus import console
-from railyard.placements.topology import catalog
-from railyard.placements.topology.base import TURNS, Topology
+from railyard.placements.topology.base import Topology
+from railyard.placements.topology.torus import Dimension, Torus
 from railyard.torus.native.messages import SHAPE, Message, arrivals_s, outputs
 from railyard.torus.plan.plan import ETHERNET_BYTES
 
@@ -22,18 +20,11 @@ CELL_BYTES = SHAPE.mtu_bytes + ETHERNET_BYTES
 RATE_GBYTE_S = 10.0
 
 
-def torus(routers: int, rows: int, **changes: Any) -> Topology:
+def torus(routers: int, rows: int, *, fair: bool) -> Topology:
     """Return parallel rings of routers, with one rate for all links."""
-    ring = {"tiles": 1, "pattern": ["cable"]}
-    extents = zip("XYZ", (routers, rows, 1), strict=True)
-    document = {
-        "name": "ring",
-        "dimensions": {name: {**ring, "extent": extent} for name, extent in extents},
-        "tile_rates_gbyte_s": {"cable": RATE_GBYTE_S, "host": RATE_GBYTE_S},
-        "host": {"tiles": 1},
-        **changes,
-    }
-    return catalog.parse(document, source="ring")
+    x, y, z = (Dimension(extent=extent, tiles=1, pattern=("cable",)) for extent in (routers, rows, 1))
+    rates = dict.fromkeys(("cable", "host"), RATE_GBYTE_S)
+    return Torus(name="ring", dimensions=(x, y, z), tile_rates_gbyte_s=rates, host_tiles=1, fair=fair)
 
 
 def ends(topology: Topology, hops: int) -> tuple[float, float]:
@@ -49,19 +40,16 @@ def ends(topology: Topology, hops: int) -> tuple[float, float]:
     return min(due_s) / theory_s, max(due_s) / theory_s
 
 
-def measure() -> list[dict[str, Any]]:
-    """Print the table and what is farthest from theory; return the rows."""
+def measure() -> None:
+    """Print the table and what is farthest from theory."""
     table = Table("routers", "links", "first", "last", "first, turns", "last, turns", title="over theory")
     cases = [(routers, 1, hops) for routers in range(5, 17) for hops in range(2, min(8, (routers + 1) // 2))]
-    rows, times = list[dict[str, Any]](), dict[str, list[float]](fair=[], turns=[])
+    times = dict[str, list[float]](fair=[], turns=[])
     for routers, width, hops in [*cases, (8, 8, 3)]:
-        fair = ends(torus(routers, width), hops)
-        turns = ends(torus(routers, width, arbitration=TURNS), hops)
-        rows.append({"routers": routers, "rows": width, "hops": hops, "fair": fair, "turns": turns})
+        fair, turns = (ends(torus(routers, width, fair=fair), hops) for fair in (True, False))
         times["fair"] += fair
         times["turns"] += turns
         table.add_row(f"{routers}x{width}", str(hops), *(f"{value:.2f}" for value in (*fair, *turns)))
     console.print(table)
     for kind, all_of in times.items():
         console.print(f"{kind}: {min(all_of):.2f} to {max(all_of):.2f}")
-    return rows

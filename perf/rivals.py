@@ -29,7 +29,7 @@ import numpy as np
 from rich.table import Table
 from scipy import sparse
 from scipy.sparse import csgraph
-from support.topology.topologies import gemini
+from support.topology.topologies import gemini, renumbered
 
 from perf.vtorus import console
 from railyard.base.errors import InputError, RunError
@@ -69,9 +69,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--numberings", type=int, default=10, help="fit-rivals: of each matrix; one from 512 ranks on")
 
 
-def measure(given: argparse.Namespace) -> list[dict[str, Any]]:
-    """Print a table for each machine and number of ranks, and return its rows: the worst of all numberings."""
-    rows = []
+def measure(given: argparse.Namespace) -> None:
+    """Print a table for each machine and number of ranks: the worst of all numberings."""
     for machine, ranks in (cell.split(":") for cell in given.cells.split(",")):
         allocation = nodes_of(machine, int(ranks))
         # Number 0 is the matrix's own, which a named order may fit.
@@ -80,13 +79,12 @@ def measure(given: argparse.Namespace) -> list[dict[str, Any]]:
         table = Table("matrix", *HEADS, "best rival of the first", title=title)
         for name, traffic in matrices(int(ranks)):
             with workers(os.cpu_count() or 1) as pool:
-                every = [_renumbered(traffic, number) for number in numbers]
+                own = replace(traffic, is_measured=True)
+                every = [renumbered(own, number) if number else own for number in numbers]
                 worst, *others = pool.map(_compared, itertools.repeat(allocation), every)
-            worst |= {head: max(row[head] for row in (worst, *others)) for head in HEADS}
-            rows.append({"machine": machine, "ranks": int(ranks), "matrix": name, **worst})
-            table.add_row(name, *(f"{worst[head]:.4g}" for head in HEADS), worst["rival"])
+            most = (max(row[head] for row in (worst, *others)) for head in HEADS)
+            table.add_row(name, *(f"{value:.4g}" for value in most), worst["rival"])
         console.print(table)
-    return rows
 
 
 def nodes_of(machine: str, ranks: int) -> Allocation:
@@ -122,13 +120,6 @@ def matrices(ranks: int) -> Iterator[tuple[str, Traffic]]:
         source, target = np.hstack([ends, ends[::-1]])
         yield name, Traffic(ranks=ranks, source=source, target=target, size_bytes=np.tile(size, 2))
     yield "26 neighbours", stencil(grid, (8e4, 8e2, 8.0))
-
-
-def _renumbered(traffic: Traffic, number: int) -> Traffic:
-    """Return the traffic as of a captured program; number 0 keeps the ranks' own numbers."""
-    every = np.arange(traffic.ranks, dtype=np.int32)
-    new = np.random.default_rng(number).permutation(every) if number else every
-    return replace(traffic, source=new[traffic.source], target=new[traffic.target], is_measured=True)
 
 
 def _compared(allocation: Allocation, traffic: Traffic) -> dict[str, Any]:
@@ -261,19 +252,14 @@ def _cut(kahip: Any, both: sparse.csr_array, part: Ints, arity: int) -> Ints:
     ]
 
 
-class _Solution(ctypes.Structure):
-    """The begin of TreeMatch's `tm_solution_t`."""
-
-    _fields_ = (("sigma", ctypes.POINTER(ctypes.c_int)), ("sigma_length", ctypes.c_size_t))
-
-
 def _treematch(allocation: Allocation, both: sparse.csr_array, leaves: Ints, arities: Sequence[int]) -> Ints:
     for name in ("libopen-pal.so.40", "libmpi.so.40"):
         ctypes.CDLL(name, ctypes.RTLD_GLOBAL)
     library = ctypes.CDLL(TREEMATCH)
     for name in ("synthetic_topology", "affinity_mat", "tree_from_topology"):
         getattr(library, f"tm_build_{name}").restype = ctypes.c_void_p
-    library.tm_compute_mapping.restype = ctypes.POINTER(_Solution)
+    # A solution, TreeMatch's `tm_solution_t`, begins with a pointer to its numbers.
+    library.tm_compute_mapping.restype = ctypes.POINTER(ctypes.POINTER(ctypes.c_int))
     ranks, levels = len(leaves), len(arities) + 1
     dense = np.ascontiguousarray(both.toarray(), dtype=np.float64)
     rows = (ctypes.c_void_p * ranks)(*(dense[rank].ctypes.data for rank in range(ranks)))
@@ -283,7 +269,7 @@ def _treematch(allocation: Allocation, both: sparse.csr_array, leaves: Ints, ari
     affinity = ctypes.c_void_p(library.tm_build_affinity_mat(rows, ranks))
     tree = ctypes.c_void_p(library.tm_build_tree_from_topology(machine, affinity, None, None))
     solution = library.tm_compute_mapping(machine, tree).contents
-    return leaves[np.array(solution.sigma[:ranks], dtype=np.int64)]
+    return leaves[np.array(solution[:ranks], dtype=np.int64)]
 
 
 RIVALS: dict[str, Mapper] = {"Scotch": _scotch, "KaHIP": _kahip, "TreeMatch": _treematch}

@@ -12,42 +12,40 @@ import random
 import subprocess
 import sys
 from statistics import median
-from typing import Any, Final
+from typing import Any
 
 from rich.table import Table
+from support.mpis import mpis
 
 from perf import vtorus
 from perf.pieces import Pieces, Row
 from railyard.analysis.stats import contrast, samples
 from railyard.analysis.stats.samples import Values
 from railyard.base.checkout import BUILD
-from railyard.placements.topology import catalog
 from railyard.records.noise import SAME_PERCENT
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import packet_budget
 
-NETWORK: Final = "router"
 PAIRS, LAUNCHES = 40, 6
 BUSY = (0, 1)
 TIMED = ("--min-time-per-point", "0", "--max-time-per-point", "0")
 
 
-def measure(options: argparse.Namespace) -> list[dict[str, Any]]:
+def measure(options: argparse.Namespace) -> None:
     """Measure the pairs that build/same.jsonl lacks, and print what all of them show."""
     pieces = Pieces(BUILD / "same.jsonl", options.minutes)
-    scale = packet_budget.auto_scale(catalog.load("gemini-4x4x4"), Shape(), ranks_per_node=1)
-    keys = [(NETWORK, busy, pair) for busy in BUSY for pair in range(PAIRS)]
+    scale = packet_budget.auto_scale(vtorus.TOPOLOGY, Shape(), ranks_per_node=1)
+    keys = [(busy, pair) for busy in BUSY for pair in range(PAIRS)]
     if not pieces.is_over and any(pieces.get(*key) is None for key in keys):
-        with vtorus.torus(Shape(rate_scale=scale, network=NETWORK)):
+        with mpis.torus(vtorus.TOPOLOGY, vtorus.NAME, Shape(rate_scale=scale, network="router")):
             for key in keys:
                 if not pieces.is_over and pieces.get(*key) is None:
-                    pieces.add(_pair(*key[1:]), *key)
+                    pieces.add(_pair(*key), *key)
     rows = [_summary(pieces, busy) for busy in BUSY]
     table = Table(*rows[0], title=f"A/A, halo of 64 ranks, rate scale {scale:g}")
     for row in rows:
         table.add_row(*map(str, row.values()))
     vtorus.console.print(table, "")
-    return rows
 
 
 def _pair(busy: int, pair: int) -> Row:
@@ -76,7 +74,7 @@ def _launch() -> tuple[float, str]:
 
 def _summary(pieces: Pieces, busy: int) -> dict[str, Any]:
     """Return what the pairs show; a pair with a void launch has no value, and is counted."""
-    whole = [row for pair in range(PAIRS) if (row := pieces.get(NETWORK, busy, pair)) is not None]
+    whole = [row for pair in range(PAIRS) if (row := pieces.get(busy, pair)) is not None]
     within, most, false, claimed = 0, 0.0, 0, 0
     for row in (row for row in whole if row["sound"]):
         medians = [median(row[side]) for side in "ab"]
@@ -87,7 +85,6 @@ def _summary(pieces: Pieces, busy: int) -> dict[str, Any]:
         within, most = within + (difference <= SAME_PERCENT), max(most, difference)
         false, claimed = false + is_false, claimed + (is_false and difference > SAME_PERCENT)
     return {
-        "network": NETWORK,
         "busy": busy,
         "pairs": len(whole),
         "with a void launch": sum(not row["sound"] for row in whole),

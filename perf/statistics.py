@@ -12,11 +12,11 @@ after a colon, with what is counted, and that has a limit.
 from __future__ import annotations
 
 import argparse
+import inspect
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,8 +43,6 @@ Chance = np.random.Generator
 Shape = Callable[[Chance, tuple[int, ...]], Array]
 #: What one draw shows: by group, whether it happened; None where it could not.
 Shown = Mapping[str, bool | None]
-#: What distinguishes a case from the others of its groups, and one draw of it.
-Case = tuple[str, Callable[[Chance], Shown]]
 DRAWS = 200
 SEED = 51
 LAUNCHES = 6
@@ -65,21 +63,19 @@ LIMITS = {
 }
 
 #: Noise of logarithms with median 0 and a spread of about 1, by its shape.
-SHAPES: dict[str, Shape] = {
+NOISE: dict[str, Shape] = {
     "normal": lambda chance, size: chance.standard_normal(size),
     "log-normal": lambda chance, size: (np.exp(0.6 * chance.standard_normal(size)) - 1) / 0.8,
     "heavy tails": lambda chance, size: chance.standard_t(3, size) / math.sqrt(3),
     "gamma": lambda chance, size: chance.gamma(1.0, 1.0, size) - math.log(2),
     # A quarter is slower by 4.
     "two classes": lambda chance, size: chance.standard_normal(size) / 3 + 4 * (chance.random(size) < 0.25) - 0.144,
-}
-#: The same, and one launch in 20 that takes three times as long as usual, at a noise of 2.5 %.
-DISTURBED: dict[str, Shape] = {
-    **SHAPES,
+    # One launch in 20 takes three times as long as usual, at a noise of 2.5 %.
     "1 of 20 disturbed": lambda chance, size: (
         chance.standard_normal(size) + math.log(3) / 0.025 * (chance.random(size) < 0.05)
     ),
 }
+SHAPES = tuple(NOISE)[:-1]
 #: The numbers of jobs, and of launches, of two sides, and how many times larger the spread of the second is.
 JOBS = ((4, 4), (5, 5), (10, 10), (30, 30), (20, 4), (10, 5), (30, 5), (4, 20))
 COUNTS = ((4, 4), (6, 6), (10, 10), (20, 20), (18, 6), (30, 4), (12, 8), (6, 18))
@@ -120,48 +116,10 @@ class Rate:
         return f"at least {self.least:.0%}" if self.least else at_most
 
 
-def rates(count: int = DRAWS) -> Iterator[Rate]:
-    """Yield the rate of every case and group over `count` draws; every case has the same generators."""
-    generators = [(SEED, number) for number in range(count)]
-    for what, draw in itertools.chain(of_machines(), of_combinations(), of_intervals(), of_until()):
-        shown = [draw(chance) for chance in map(np.random.default_rng, generators)]
-        for group in shown[0]:
-            happened = [bool(one[group]) for one in shown if one[group] is not None]
-            name, _, counted = group.partition(": ")
-            # Jobs that resemble their predecessors are not jobs by chance, and nothing is promised of them.
-            least, most = LIMITS.get(counted if "autocorrelation" not in name else "", (0.0, 1.0))
-            full, draws = f"{name}, {what}: {counted}", len(happened)
-            if draws:
-                yield Rate(group=group, what=full, count=sum(happened), draws=draws, least=least, most=most)
-
-
 # ---- machines, whose launches belong to jobs ----
 
 
-def of_machines() -> Iterator[Case]:
-    """Yield pairs of machines, of placements in shared jobs, and series over dates.
-
-    Jobs of machines are unlike in number and spread, or resemble their predecessors. The effect of a placement differs
-    from job to job.
-    """
-    for jobs, ratio, shape in itertools.product(JOBS, SPREADS, SHAPES):
-        what = f"{jobs[0]} and {jobs[1]} jobs, spreads {2 / ratio:g} and 2 %, {shape}"
-        yield what, partial(_equal_machines, jobs, ratio, shape)
-    for shape in SHAPES:
-        yield shape, partial(_apart, shape)
-    for (one, other), ratio in itertools.product(((5, 5), (20, 4), (10, 5)), (1.0, 4.0, 10.0)):
-        what = f"{one} and {other} jobs, spreads {2 / ratio:g} and 2 %"
-        yield what, partial(_nine_checks, ((one, 0.02 / ratio), (other, 0.02)))
-    for count, correlation in itertools.product((5, 10, 20, 30), (0.3, 0.7)):
-        yield f"{count} jobs", partial(_serial_machines, count, correlation)
-    for count, effect in itertools.product((1, 3, 4, 5, 10, 30), (0.0, 0.01, 0.02)):
-        what = f"{count} jobs, effect differs by {effect:.0%} from job to job"
-        yield what, partial(_placements, count, effect)
-    for count in (9, 20, 50):
-        yield f"{count} records", partial(_dated, count)
-
-
-def _equal_machines(jobs: tuple[int, int], ratio: float, shape: str, chance: Chance) -> Shown:
+def _equal_machines(chance: Chance, jobs: tuple[int, int], ratio: float, shape: str) -> Shown:
     one, other = jobs
     compared = _versus([_jobs(chance, shape, one, 0.02 / ratio), _jobs(chance, shape, other, 0.02)])
     numbers = "as many jobs" if one == other else "4 to 30 jobs"
@@ -171,14 +129,14 @@ def _equal_machines(jobs: tuple[int, int], ratio: float, shape: str, chance: Cha
     }
 
 
-def _apart(shape: str, chance: Chance) -> Shown:
+def _apart(chance: Chance, shape: str) -> Shown:
     finding = _finding(_versus([_jobs(chance, shape, 5, 0.01), 1.05 * _jobs(chance, shape, 5, 0.01)]))
     group = "machines 5 % apart, 5 jobs per side, 1 % between jobs"
     return {f"{group}: found": finding is Finding.WORSE, f"{group}: a wrong winner": finding is Finding.BETTER}
 
 
-def _nine_checks(machines: Sequence[tuple[int, float]], chance: Chance) -> Shown:
-    launches = [_jobs(chance, "normal", 9 * count, spread) for count, spread in machines]
+def _nine_checks(chance: Chance, jobs: tuple[int, int], ratio: float) -> Shown:
+    launches = [_jobs(chance, "normal", 9 * jobs[0], 0.02 / ratio), _jobs(chance, "normal", 9 * jobs[1], 0.02)]
     compared = _versus(launches, checks=9)
     named = any(group.finding in WON for row in compared.rows for group in row.comparison.groups)
     return {
@@ -187,7 +145,7 @@ def _nine_checks(machines: Sequence[tuple[int, float]], chance: Chance) -> Shown
     }
 
 
-def _serial_machines(count: int, correlation: float, chance: Chance) -> Shown:
+def _serial_machines(chance: Chance, count: int, correlation: float) -> Shown:
     compared = _versus([1000 * np.exp(0.01 * _serial(chance, count, correlation)) for _ in range(2)])
     numbers = f"{count} jobs" if count < 20 else "20 or 30 jobs"
     group = f"equal machines, jobs with autocorrelation {correlation:g}, {numbers} per side"
@@ -202,8 +160,11 @@ def _serial(chance: Chance, count: int, correlation: float) -> Array:
     return np.asarray(levels[:, None] + 0.1 * chance.standard_normal((count, LAUNCHES)))
 
 
-def _placements(count: int, effect: float, chance: Chance) -> Shown:
-    """Compare two placements; with fewer than 4 jobs the truth is that of these jobs, which the sentence names."""
+def _placements(chance: Chance, count: int, effect: float) -> Shown:
+    """Compare two placements whose difference is another in each job.
+
+    With fewer than 4 jobs the truth is that of these jobs, which the sentence names.
+    """
     names = ["placement=plain", "placement=custom"]
     effects = effect * chance.standard_normal(count)
     entries = []
@@ -226,7 +187,7 @@ def _placements(count: int, effect: float, chance: Chance) -> Shown:
     }
 
 
-def _dated(records: int, chance: Chance) -> Shown:
+def _dated(chance: Chance, records: int) -> Shown:
     values = 1000 * np.exp(0.01 * _serial(chance, records, 0.6))
     entries = [entry(number, row.tolist()) for number, row in enumerate(values)]
     is_named = any(one.changes for one in over.dated(entries))
@@ -235,7 +196,7 @@ def _dated(records: int, chance: Chance) -> Shown:
 
 def _jobs(chance: Chance, shape: str, count: int, between: float) -> Array:
     """Return the launches of jobs in ns, shape (count, LAUNCHES): noise between jobs, and normal noise within one."""
-    level = between * SHAPES[shape](chance, (count, 1))
+    level = between * NOISE[shape](chance, (count, 1))
     return np.asarray(1000 * np.exp(level + 0.01 * chance.standard_normal((count, LAUNCHES))))
 
 
@@ -263,50 +224,36 @@ def _covers(compared: Versus, ratio: float) -> bool:
 # ---- combinations, whose launches belong to one job ----
 
 
-def of_combinations() -> Iterator[Case]:
-    """Yield jobs of equal combinations, of one that is 5 % faster, of many best ones, and of unlike launches."""
-    for shape, count, launches in itertools.product(DISTURBED, (2, 5, 12), (6, 10)):
-        what = f"{count} of {launches} launches, {shape}"
-        for judge in (_alike, _two_best, _faster):
-            yield what, partial(judge, DISTURBED[shape], count, launches)
-    for shape, launches, change in itertools.product(SHAPES, (6, 10), (0.03, 0.05)):
-        what = f"{launches} launches, {shape}, {change:.0%} not found"
-        yield what, partial(_excluded, SHAPES[shape], launches, change)
-    for counts, ratio, shape in itertools.product(COUNTS, SPREADS, SHAPES):
-        what = f"{counts[0]} and {counts[1]} launches, spreads {3 / ratio:g} and 3 %, {shape}"
-        yield what, partial(_unlike, counts, ratio, SHAPES[shape])
-
-
-def _alike(noise: Shape, count: int, launches: int, chance: Chance) -> Shown:
-    judged = _compared([0.025 * noise(chance, (launches,)) for _ in range(count)])
+def _alike(chance: Chance, shape: str, count: int, launches: int) -> Shown:
+    judged = _compared([0.025 * NOISE[shape](chance, (launches,)) for _ in range(count)])
     named = _is_won(judged) or any(group.finding in WON for group in judged.groups)
     return {"2 to 12 combinations, 6 or 10 launches: a winner among equals": named}
 
 
-def _two_best(noise: Shape, count: int, launches: int, chance: Chance) -> Shown:
+def _two_best(chance: Chance, shape: str, count: int, launches: int) -> Shown:
     """Compare as many equal combinations, all better than the baseline."""
-    logs = [0.025 * noise(chance, (launches,)) + 0.2 * (number == 0) for number in range(count + 1)]
+    logs = [0.025 * NOISE[shape](chance, (launches,)) + 0.2 * (number == 0) for number in range(count + 1)]
     group = "2 to 12 combinations, 6 or 10 launches, all better than the baseline: a winner among equals"
     return {group: _is_won(_compared(logs))}
 
 
-def _faster(noise: Shape, count: int, launches: int, chance: Chance) -> Shown:
+def _faster(chance: Chance, shape: str, count: int, launches: int) -> Shown:
     """Compare combinations of which the first is 5 % faster."""
-    judged = _first_faster(noise, count, launches, chance, change=0.05)
+    judged = _first_faster(chance, shape, count, launches, change=0.05)
     best = judged.verdict.best if _is_won(judged) else None
     return {"2 to 12 combinations, 6 or 10 launches: a wrong winner": best not in {None, "0"}}
 
 
-def _excluded(noise: Shape, launches: int, change: float, chance: Chance) -> Shown:
-    judged = _first_faster(noise, 2, launches, chance, change=change)
+def _excluded(chance: Chance, shape: str, launches: int, change: float) -> Shown:
+    judged = _first_faster(chance, shape, 2, launches, change=change)
     holds = None if _is_won(judged) else (judged.excluded_percent("01") or math.inf) >= 100 * change
     return {'"a difference above X is excluded" where one of 3 or 5 % is not found: holds': holds}
 
 
-def _first_faster(noise: Shape, count: int, launches: int, chance: Chance, *, change: float) -> Comparison:
+def _first_faster(chance: Chance, shape: str, count: int, launches: int, *, change: float) -> Comparison:
     """Return the comparison of combinations, of which the first, the baseline, is faster by `change`."""
     slower = math.log1p(change)
-    return _compared([0.025 * noise(chance, (launches,)) + slower * (number > 0) for number in range(count)])
+    return _compared([0.025 * NOISE[shape](chance, (launches,)) + slower * (number > 0) for number in range(count)])
 
 
 def _compared(logs: Iterable[Array], looked: float = 1.0) -> Comparison:
@@ -320,9 +267,9 @@ def _is_won(comparison: Comparison) -> bool:
     return comparison.verdict.outcome is Outcome.BEST
 
 
-def _unlike(counts: tuple[int, int], ratio: float, noise: Shape, chance: Chance) -> Shown:
-    one, other = counts
-    judged = _compared([0.03 / ratio * noise(chance, (one,)), 0.03 * noise(chance, (other,))])
+def _unlike(chance: Chance, launches: tuple[int, int], ratio: float, shape: str) -> Shown:
+    one, other = launches
+    judged = _compared([0.03 / ratio * NOISE[shape](chance, (one,)), 0.03 * NOISE[shape](chance, (other,))])
     covers = _contains(judged.group("1").change_interval, 0.0)
     return {
         "equal combinations, 4 to 30 launches, spreads 1 to 10 times: a winner": _is_won(judged),
@@ -337,24 +284,14 @@ def _contains(bounds: tuple[float, float] | None, truth: float) -> bool:
 # ---- intervals ----
 
 
-def of_intervals() -> Iterator[Case]:
-    """Yield intervals of medians, and of impact factors."""
-    for shape, count in itertools.product(SHAPES, (6, 10, 20)):
-        yield f"{count} launches, {shape}", partial(_median_of_a_job, count, SHAPES[shape])
-    for shape, count in itertools.product(SHAPES, (6, 10, 30)):
-        yield f"{count} jobs, {shape}", partial(_median_of_jobs, count, SHAPES[shape])
-    for statistic, count, shape in itertools.product((Statistic.AVERAGE, Statistic.P99), (6, 10, 20), SHAPES):
-        yield f"{count} launches, {shape}", partial(_impact, statistic, count, SHAPES[shape])
-
-
-def _median_of_a_job(launches: int, noise: Shape, chance: Chance) -> Shown:
-    noise(chance, (1, 1))  # the level of the job
-    logs = 0.01 * noise(chance, (1, launches))
+def _median_of_a_job(chance: Chance, shape: str, launches: int) -> Shown:
+    NOISE[shape](chance, (1, 1))  # the level of the job
+    logs = 0.01 * NOISE[shape](chance, (1, launches))
     return {"interval of the median of 1 job, 6 to 20 launches: covers": _covers_median(logs)}
 
 
-def _median_of_jobs(jobs: int, noise: Shape, chance: Chance) -> Shown:
-    logs = 0.02 * noise(chance, (jobs, 1)) + 0.001 * chance.standard_normal((jobs, LAUNCHES))
+def _median_of_jobs(chance: Chance, shape: str, jobs: int) -> Shown:
+    logs = 0.02 * NOISE[shape](chance, (jobs, 1)) + 0.001 * chance.standard_normal((jobs, LAUNCHES))
     return {"interval of the machine's median, 6 to 30 jobs: covers": _covers_median(logs)}
 
 
@@ -365,11 +302,11 @@ def _covers_median(logs: Array) -> bool:
     return bounds is not None and bounds.low <= 1.0 <= bounds.high
 
 
-def _impact(statistic: Statistic, launches: int, noise: Shape, chance: Chance) -> Shown:
+def _impact(chance: Chance, statistic: Statistic, launches: int, shape: str) -> Shown:
     """Estimate a factor whose true value is 2, of launches that differ by 5 %, samples by 10 %."""
 
     def drawn(level: float) -> list[list[float]]:
-        logs = 0.05 * noise(chance, (launches, 1)) + 0.1 * chance.standard_normal((launches, 200))
+        logs = 0.05 * NOISE[shape](chance, (launches, 1)) + 0.1 * chance.standard_normal((launches, 200))
         return (level * np.exp(logs)).tolist()  # type: ignore[no-any-return]
 
     samples = impact.Samples(alone=drawn(1.0), loaded=drawn(2.0), better=Better.LOWER)
@@ -380,20 +317,11 @@ def _impact(statistic: Statistic, launches: int, noise: Shape, chance: Chance) -
 
 # ---- jobs that end at `until=2%` ----
 
-#: The least and largest noise of launches by job.
-UNTIL = ((0.005, 0.04), (0.02, 0.02))
 
-
-def of_until() -> Iterator[Case]:
-    """Yield jobs of two combinations that end where their interval is narrow."""
-    for shape, (least, most) in itertools.product(SHAPES, UNTIL):
-        noise = f"noise {100 * least:g} to {100 * most:g} % by job" if least < most else "noise 2 % in all jobs"
-        yield f"{shape}, {noise}", partial(_ended, SHAPES[shape], least, most)
-
-
-def _ended(noise: Shape, least: float, most: float, chance: Chance) -> Shown:
+def _ended(chance: Chance, shape: str, spreads: tuple[float, float]) -> Shown:
+    least, most = spreads
     spread = least * (most / least) ** chance.random()
-    job = np.asarray(spread * noise(chance, (2, MOST_ROUNDS)))  # logarithms of launches of two combinations
+    job = np.asarray(spread * NOISE[shape](chance, (2, MOST_ROUNDS)))  # logarithms of launches of two combinations
     bounds = _compared(job[:, : _rounds(job)], looks.TESTS).group("1").change_interval
     return {"interval of a ratio where until=2% ended the job: covers": _contains(bounds, 0.0)}
 
@@ -409,9 +337,44 @@ def _rounds(job: Array) -> int:
 
 # ---- the table ----
 
+#: What is drawn, and the values of its arguments: every combination of them is a case. Jobs of machines are unlike in
+#: number and spread, or resemble their predecessors.
+CASES: tuple[tuple[Callable[..., Shown], *tuple[Sequence[Any], ...]], ...] = (
+    (_equal_machines, JOBS, SPREADS, SHAPES),
+    (_apart, SHAPES),
+    (_nine_checks, ((5, 5), (20, 4), (10, 5)), (1.0, 4.0, 10.0)),
+    (_serial_machines, (5, 10, 20, 30), (0.3, 0.7)),
+    (_placements, (1, 3, 4, 5, 10, 30), (0.0, 0.01, 0.02)),
+    (_dated, (9, 20, 50)),
+    *((judge, tuple(NOISE), (2, 5, 12), (6, 10)) for judge in (_alike, _two_best, _faster)),
+    (_excluded, SHAPES, (6, 10), (0.03, 0.05)),
+    (_unlike, COUNTS, SPREADS, SHAPES),
+    (_median_of_a_job, SHAPES, (6, 10, 20)),
+    (_median_of_jobs, SHAPES, (6, 10, 30)),
+    (_impact, (Statistic.AVERAGE, Statistic.P99), (6, 10, 20), SHAPES),
+    (_ended, SHAPES, ((0.005, 0.04), (0.02, 0.02))),  # the noise of a job is drawn between these
+)
 
-def measure(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Print every rate that misses its limit, and the table of docs/report.md; return all."""
+
+def rates(count: int = DRAWS) -> Iterator[Rate]:
+    """Yield the rate of every case and group over `count` draws; every case has the same generators."""
+    for draw, *values in CASES:
+        for arguments in itertools.product(*values):
+            shown = [draw(np.random.default_rng((SEED, number)), *arguments) for number in range(count)]
+            named = zip(list(inspect.signature(draw).parameters)[1:], arguments, strict=True)
+            what = ", ".join(f"{name} {value}" for name, value in named)
+            for group in shown[0]:
+                happened = [bool(one[group]) for one in shown if one[group] is not None]
+                name, _, counted = group.partition(": ")
+                # Jobs that resemble their predecessors are not jobs by chance, and nothing is promised of them.
+                least, most = LIMITS.get(counted if "autocorrelation" not in name else "", (0.0, 1.0))
+                full, draws = f"{name}, {what}: {counted}", len(happened)
+                if draws:
+                    yield Rate(group=group, what=full, count=sum(happened), draws=draws, least=least, most=most)
+
+
+def measure(options: argparse.Namespace) -> None:
+    """Print every rate that misses its limit, and the table of docs/report.md."""
     count = options.count or DRAWS
     title = f"{count} draws, seed {SEED}"
     measured = list(rates(count))
@@ -422,7 +385,6 @@ def measure(options: argparse.Namespace) -> list[dict[str, Any]]:
     console.print(table)
     console.print(f"| what ({title}) | rows | share | limit |", "|---|---|---|---|", sep="\n")
     console.print(*summary(measured), sep="\n")
-    return [{**asdict(rate), "share": rate.share, "kept": rate.is_kept} for rate in measured]
 
 
 def summary(measured: Sequence[Rate]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Bring up the virtual torus gemini-4x4x4 for sections of the bench, and run `railyard` and programs on it."""
+"""Run `railyard` for sections of the bench, and programs on a virtual torus."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,25 +15,12 @@ from rich.console import Console
 
 from railyard.base.checkout import CHECKOUT
 from railyard.placements.topology import catalog
-from railyard.torus.plan.plan import Shape
-from railyard.torus.virtual import lifecycle
-from railyard.torus.virtual.lifecycle import VirtualTorus
 
 PROGRAMS = CHECKOUT / "build/benchmarks-openmpi/bin"
-NAME = "bench"
-#: A halo exchange that fills the torus.
+NAME, TOPOLOGY = "bench", catalog.load("gemini-4x4x4")
+#: A halo exchange that fills this torus.
 HALO = ("--grid", "4x4x4", "--cells", "32", "--repeats", "4", "--warmups", "1")
 console = Console(width=110)
-
-
-@contextmanager
-def torus(shaped: Shape) -> Iterator[VirtualTorus]:
-    """Bring up gemini-4x4x4 for the length of the block."""
-    running, _ = lifecycle.up(catalog.load("gemini-4x4x4"), name=NAME, shape=shaped)
-    try:
-        yield running
-    finally:
-        lifecycle.down(NAME)
 
 
 def railyard(*words: object, statuses: Sequence[int] = (0,), **environment: str) -> None:

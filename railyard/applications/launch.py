@@ -109,7 +109,7 @@ def _document(
     check_world(seen, ranks)
     reading = parse(text_of(folder / f"{stem}.out"), text_of(folder / f"{stem}.left"), f"{stem}.out")
     check_threads(reading, seen, parameters.get("threads_per_rank"))
-    profile = Profile(ranks=ranks, series=())
+    profile = Profile()
     if parameters.get("profiled_by") == PROFILER:
         sends = mpip.load_persistent(folder / f"{stem}.persistent", ranks)
         profile = mpip.parse(text_of(folder / f"{stem}.mpiP"), f"{stem}.mpiP", sends)
@@ -132,9 +132,8 @@ ELAPSED = units.fom("elapsed_s", "s", "lower")
 REFRAME = "reframe"
 
 
-def time(text: str, left: str, source: str) -> Reading:
+def time(_text: str, left: str, source: str) -> Reading:
     """Return the time of a run; raises InputError if the program did not reach MPI_Finalize."""
-    del text
     try:
         document = json.loads(left)
     except ValueError:
@@ -145,9 +144,8 @@ def time(text: str, left: str, source: str) -> Reading:
     return Reading(program="any", version="unknown", ranks=None, series=[single(ELAPSED, elapsed_s)])
 
 
-def by_reframe(program: str, text: str, left: str, source: str) -> Reading:
+def by_reframe(program: str, _text: str, left: str, source: str) -> Reading:
     """Return what the functions of a ReFrame test gave for a launch of a program, from the file with their results."""
-    del text
     if not left:
         valid = "a job that ReFrame waited for"
         raise InputError(source, "", problem="ReFrame did not judge this launch", valid=valid)

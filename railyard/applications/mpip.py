@@ -65,10 +65,9 @@ _COLLECTIVE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """One run's profile as series, and the ranks that mpiP saw."""
+    """One run's profile as series."""
 
-    ranks: int
-    series: Sequence[Series]
+    series: Sequence[Series] = ()
     not_measured: Sequence[Unmeasured] = ()
 
 
@@ -97,9 +96,7 @@ def parse(text: str, source: str, sends: Sends | None = None) -> Profile:
     series += [] if wrong else _histogram(COLLECTIVE_TIME, _bins(output, COLLECTIVES))
     series += _persistent(sends) if sends else []
     return Profile(
-        ranks=len(output.lines(r"@ MPI Task Assignment +: \d+ \S+")),
-        series=series,
-        not_measured=[Unmeasured(fom=COLLECTIVE_TIME, labels={}, reason=wrong)] if wrong else [],
+        series=series, not_measured=[Unmeasured(fom=COLLECTIVE_TIME, labels={}, reason=wrong)] if wrong else []
     )
 
 
@@ -245,8 +242,8 @@ class Sends:
 
     @property
     def total(self) -> Amount:
-        """Return the messages of all ranks."""
-        return sum(self.ranks, Amount())
+        """Return the messages of all sizes."""
+        return sum(self.sizes.values(), Amount())
 
 
 def load_persistent(path: Path, ranks: int) -> Sends:
@@ -275,10 +272,10 @@ def parse_persistent(document: Json, source: str, ranks: int) -> Sends:
             raise InputError(place, "bytes", problem=problem, valid=f"messages of {smallest} to {largest} bytes")
         before = largest
     sends = Sends(ranks=tuple(amount for _, amount in rows), sizes=dict(classes))
-    by_size = sum(sends.sizes.values(), Amount())
-    if by_size != sends.total:
-        problem = f"{by_size.messages} messages of {by_size.size_bytes} bytes"
-        valid = f"{sends.total.messages} messages of {sends.total.size_bytes} bytes, as the ranks have"
+    by_rank = sum(sends.ranks, Amount())
+    if sends.total != by_rank:
+        problem = f"{sends.total.messages} messages of {sends.total.size_bytes} bytes"
+        valid = f"{by_rank.messages} messages of {by_rank.size_bytes} bytes, as the ranks have"
         raise InputError(source, "sizes", problem=problem, valid=valid)
     return sends
 

@@ -91,8 +91,7 @@ def load(document: Mapping[str, Json]) -> Patterns:
 def parser(patterns: Patterns) -> Parser:
     """Return a parser that applies patterns."""
 
-    def parse(text: str, left: str, source: str) -> Reading:
-        del left
+    def parse(text: str, _left: str, source: str) -> Reading:
         output = Output(source=source, text=text)
         return Reading(
             program=patterns.program,

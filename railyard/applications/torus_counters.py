@@ -9,7 +9,8 @@ Leaves out: bytes of the management network.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from railyard.applications.reading import single
@@ -64,10 +65,10 @@ def _is(link: LinkCounter, letter: str, direction: str) -> bool:
     return link.dimension == letter and direction in ("", link.direction)
 
 
-def _by_router(amounts: Iterator[tuple[str, int]]) -> dict[str, int]:
-    sums: dict[str, int] = {}
+def _by_router(amounts: Iterable[tuple[str, int]]) -> Counter[str]:
+    sums = Counter[str]()
     for router, amount in amounts:
-        sums[router] = sums.get(router, 0) + amount
+        sums[router] += amount
     return sums
 
 

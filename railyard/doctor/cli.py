@@ -19,8 +19,9 @@ import click
 from railyard.base.checkout import CHECKOUT
 from railyard.base.commands import example, json_option, option, print_json
 from railyard.base.errors import InputError, RunError
+from railyard.base.sysfs import Device
 from railyard.doctor import findings as diagnosis
-from railyard.doctor.inventory import Machine, Nic, look
+from railyard.doctor.inventory import Machine, look
 
 
 @click.command(epilog=example("railyard doctor --fragment > mine.yml"))
@@ -103,8 +104,7 @@ LIMIT_S = 300
 #: The time limit of the step that describes a node, in minutes.
 STEP_MIN = 2
 SHOW = "import json; from railyard.doctor import inventory as i; from dataclasses import asdict; "
-SHOW += "shown = {'nics': [asdict(nic) for nic in i.nics(i.SYS)], 'notes': i.nic_notes(i.SYS)}; "
-SHOW += "shown |= {'node': i.node.describe()}; "
+SHOW += "shown = {'interfaces': [*map(asdict, i.sysfs.devices(i.SYS))], 'node': i.node.describe()}; "
 SHOW += "print(json.dumps(shown))"
 
 
@@ -157,8 +157,7 @@ def asked_on_a_node(machine: Machine) -> Machine:
         node = shown["node"]
         return dataclasses.replace(
             machine,
-            nics=tuple(Nic(**nic) for nic in shown["nics"]),
-            nic_notes=tuple(shown["notes"]),
+            interfaces=tuple(Device(**one) for one in shown["interfaces"]),
             gpus=len(node["gpus"]),
             nics_of_a_node=True,
             nodes={**machine.nodes, node["host"]: node},

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from railyard.doctor.inventory import BUILT_BY, SITE, Machine, Mpi
+from railyard.doctor.inventory import BUILT_BY, SITE, Machine, Mpi, nic_notes
 from railyard.jobs.nodes import observed
 from railyard.torus.virtual import lifecycle
 
@@ -87,10 +87,7 @@ def findings(machine: Machine) -> list[Finding]:
     scheduler, tools = machine.scheduler, machine.tools
     partitions = ", ".join(f"{p.fullname} ({p.nodes} nodes)" for p in scheduler.partitions)
     named = " ".join(filter(None, [scheduler.name, scheduler.version, partitions]))
-    nics = [
-        f"{nic.name} ({nic.fabric}{f', NUMA node {nic.numa_node}' if nic.numa_node >= 0 else ''})"
-        for nic in machine.nics
-    ]
+    nics = [f"{nic.name} ({nic.fabric}{f', NUMA node {nic.numa}' if nic.numa >= 0 else ''})" for nic in machine.nics]
     has_several = sum(nic.fabric != "ethernet" for nic in machine.nics) > 1
     may = machine.is_root or machine.user_namespaces
     who = "root" if machine.is_root else "user namespaces" if may else "no permission for namespaces"
@@ -101,7 +98,7 @@ def findings(machine: Machine) -> list[Finding]:
         ("scheduler", scheduler.name != "local", named),
         ("MPI", mpis, mpis),
         ("srun --mpi", scheduler.pmi, ", ".join(scheduler.pmi)),
-        ("NICs", machine.nics, "; ".join(filter(None, (", ".join(nics), *machine.nic_notes)))),
+        ("NICs", machine.nics, "; ".join(filter(None, (", ".join(nics), *nic_notes(machine.interfaces))))),
         ("modules", modules, modules or machine.modules_system),
         ("benchmarks", built, built),
         ("virtual torus", may and tools["ip"], who if tools["ip"] else "no ip (iproute2)"),

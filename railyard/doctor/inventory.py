@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from typing import Any
 from railyard.base import programs, sysfs
 from railyard.base.checkout import BUILD
 from railyard.base.errors import InputError, quoted
+from railyard.base.sysfs import Device
 from railyard.jobs.nodes import node
 from railyard.records.image_engines import apptainer
 
@@ -84,23 +85,12 @@ class Mpi:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Nic:
-    """A network device; `fabric` is one of `railyard.base.sysfs`, `numa_node` is -1 if unknown.
-
-    `name` contains the port if the stack needs it: mlx5_0:1.
-    """
-
-    name: str
-    fabric: str
-    numa_node: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
     """The parts of a machine. `tools` maps a tool to its version or path, which is empty for a missing one.
 
     `access` are the options that the site demands of every job, `gpus` is the number of GPUs of a node. `nodes` maps
-    this host, and a compute node where `--on-a-node` reached one, to its description.
+    this host, and a compute node where `--on-a-node` reached one, to its description. `interfaces` are the network
+    devices, also those that cannot be a job's NICs.
     """
 
     hostname: str
@@ -108,7 +98,7 @@ class Machine:
     numa_nodes: int
     scheduler: Scheduler
     mpis: tuple[Mpi, ...]
-    nics: tuple[Nic, ...]
+    interfaces: tuple[Device, ...]
     tools: Mapping[str, str] = field(default_factory=dict)
     is_root: bool = False
     user_namespaces: bool = False
@@ -118,7 +108,6 @@ class Machine:
     nics_of_a_node: bool = False
     gpus: int = 0
     access: tuple[str, ...] = ()
-    nic_notes: tuple[str, ...] = ()
     nodes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def on(self, partition: str) -> Machine:
@@ -132,7 +121,12 @@ class Machine:
         return dataclasses.replace(self, scheduler=dataclasses.replace(scheduler, partitions=(*others, chosen)))
 
     @property
-    def devices(self) -> tuple[Nic, ...]:
+    def nics(self) -> tuple[Device, ...]:
+        """Return the adapters of high-speed fabrics, or else of RoCE, or else the interfaces of Ethernet cards."""
+        return tuple(device for device in self.interfaces if not device.why_not)
+
+    @property
+    def devices(self) -> tuple[Device, ...]:
         """Return the NICs that compute nodes have, too: a login node's Ethernet cards are left out."""
         return tuple(nic for nic in self.nics if self.nics_of_a_node or nic.fabric != "ethernet")
 
@@ -153,8 +147,7 @@ def look(root: Path = SYS) -> Machine:
         scheduler=scheduler(),
         mpis=tuple(dataclasses.replace(mpi, built=_is_built(mpi)) for mpi in _mpis()),
         nodes={here["host"]: here},
-        nics=nics(root),
-        nic_notes=nic_notes(root),
+        interfaces=sysfs.devices(root),
         gpus=len(here["gpus"]),
         modules=tuple(name for name in os.environ.get("LOADEDMODULES", "").split(":") if name),
         modules_system="lmod" if os.environ.get("LMOD_CMD") else "envmod" if envmod else "",
@@ -218,15 +211,8 @@ def _pbs(version: str) -> Scheduler:
     )
 
 
-def nics(root: Path) -> tuple[Nic, ...]:
-    """Return the adapters of high-speed fabrics, or else of RoCE, or else the interfaces of Ethernet cards."""
-    usable = (device for device in sysfs.devices(root) if not device.why_not)
-    return tuple(Nic(name=one.name, fabric=one.fabric, numa_node=one.numa) for one in usable)
-
-
-def nic_notes(root: Path) -> tuple[str, ...]:
+def nic_notes(every: Sequence[Device]) -> tuple[str, ...]:
     """Return one text for each card with several NICs, and one for all devices with hardware that are not NICs."""
-    every = sysfs.devices(root)
     shared = sysfs.ports_of_one_card([device for device in every if not device.why_not])
     left_out = [f"{device.name} ({device.why_not})" for device in every if device.why_not not in UNLISTED]
     return (*shared, *([f"left out: {', '.join(left_out)}"] if left_out else []))

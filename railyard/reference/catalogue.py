@@ -1,7 +1,6 @@
-"""Describe topologies, units, counter groups and the rules of the strict check, from their registries and files.
+"""Describe stacks, launchers, topologies, units, counter groups and the rules of the strict check, from their sources.
 
-`railyard.reference.tables` writes the other registries (rank orders, NIC policies, stacks, launchers) into
-docs/placements.md.
+`railyard.reference.tables` writes the other registries, such as rank orders, into the pages about them.
 """
 
 from __future__ import annotations
@@ -54,8 +53,8 @@ def page() -> str:
     shown = ((one, f"{one.text} ({one.exact})" if one.exact else one.text) for one in units.UNITS)
     spellings = [(code(one.name), text, ", ".join(map(code, one.spellings))) for one, text in shown]
     return PAGE.format(
-        stacks=tables.TABLES["stacks"](),
-        launchers=tables.TABLES["launchers"](),
+        stacks=tables.of_stacks(),
+        launchers=tables.of_launchers(),
         topologies=table(["name", "what it is"], topologies),
         units=table(["unit", "shown as", "as programs print it"], spellings),
         groups="".join(map(_group, sorted(GROUPS.glob("*.txt")))),

@@ -104,7 +104,8 @@ def _named(word: Word) -> str:
     return code(word.form if word.needs_argument else word.name)
 
 
-def _launchers() -> str:
+def of_launchers() -> str:
+    """Return what each launcher is passed, and the manual it is from."""
     rows = [
         (
             code(name),
@@ -154,9 +155,10 @@ def _local_ranks() -> str:
     return table(["a rank's number on its node", "launchers"], rows)
 
 
-def _stacks() -> str:
+def of_stacks() -> str:
+    """Return what each stack sets for some policies, and the manual it is from."""
     rows = [
-        (code(name), *(_set(stack, policy) for policy in SHOWN), _assigned(_common(stack)), stack.source)
+        (code(name), *(_set(stack, policy) for policy in SHOWN), _assigned(stack.always), stack.source)
         for name, stack in stacks().items()
     ]
     return table(["stack", *map(str, SHOWN), "always", "source"], rows)
@@ -168,21 +170,13 @@ def _set(stack: NicStack, policy: ChosenPolicy) -> str:
         settings = stack.settings(policy, HOST)
     except InputError:
         return "-"
-    always = _common(stack)
-    words = _assigned({name: value for name, value in settings.environment.items() if name not in always})
+    words = _assigned({name: value for name, value in settings.environment.items() if name not in stack.always})
     if not settings.by_local_rank:
         return words
     columns = zip(*(variables.values() for variables in settings.by_local_rank), strict=True)
     texts = ("/".join(values if len(set(values)) > 1 else values[:1]) for values in columns)
     by_rank = (f"{name}={text}" for name, text in zip(settings.by_local_rank[0], texts, strict=True))
     return " ".join(filter(None, ["wrapper:", *map(code, by_rank), words]))
-
-
-def _common(stack: NicStack) -> Mapping[str, str]:
-    """Return the variables that have the same values under every policy of a stack, if it has several."""
-    settings = [stack.settings(policy, HOST).environment for policy in SHOWN if policy.kind.name in stack.setters]
-    first = settings[0] if len(settings) > 1 else {}
-    return {name: value for name, value in first.items() if all(one.get(name) == value for one in settings)}
 
 
 def _assigned(variables: Mapping[str, str]) -> str:
@@ -230,9 +224,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         ["binding", "what a rank is bound to"], [(code(name), text) for name, text in BINDINGS.items()]
     ),
     "policies": lambda: _does("policy", "local rank k sends through", policies()),
-    "launchers": _launchers,
     "local-ranks": _local_ranks,
-    "stacks": _stacks,
     "rooms": _rooms,
     "ci-inputs": _action_inputs,
     "tender-metrics": lambda: table(

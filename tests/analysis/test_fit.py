@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from support import evidence
+from support.topology.topologies import renumbered
 
 from railyard.base.checkout import TOPOLOGIES
 from railyard.base.errors import InputError, RunError
@@ -27,10 +28,10 @@ from railyard.torus.native.messages import exchanges_s
 pytestmark = pytest.mark.built  # the compiled optimiser
 
 
-def with_numbers(sent: Traffic, seed: int) -> Traffic:
-    """Return traffic whose ranks are numbered at random, so that no named order suits it."""
-    number = np.random.default_rng(seed).permutation(sent.ranks).astype(np.int32)
-    return dataclasses.replace(sent, source=number[sent.source], target=number[sent.target], is_measured=True)
+def messages(*pairs: tuple[int, int]) -> Traffic:
+    """Return a megabyte for each pair of eight ranks."""
+    source, target = np.array(pairs, dtype=np.int32).T
+    return Traffic(ranks=8, source=source, target=target, size_bytes=np.full(len(pairs), 1e6), is_measured=True)
 
 
 def record(placements: list[str]) -> Record:
@@ -43,7 +44,7 @@ def void(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
 
 
 def test_the_fitted_placement_is_predicted_to_load_the_slowest_link_less_than_any_named_order() -> None:
-    sent = with_numbers(traffic.stencil((2, 2, 2), (1e6,)), seed=1)
+    sent = renumbered(traffic.stencil((2, 2, 2), (1e6,)), seed=1)
     predicted = fitting.predicted(record(["scheduler"]), sent)
     rows = {row.name: row.slowest_s for row in predicted}
     assert {"scheduler", "plain", "optimised"} <= rows.keys()
@@ -57,7 +58,7 @@ def test_the_fitted_placement_is_predicted_to_load_the_slowest_link_less_than_an
 
 def test_of_fitted_placements_with_equal_slowest_links_the_one_that_simulates_fastest_is_taken() -> None:
     job = evidence.good(topology="dragonfly-72", grid=[3, 3, 3], order="contiguous", block=[], placements=["scheduler"])
-    sent = with_numbers(traffic.stencil((3, 3, 3), (1e6, 1e3, 1e3)), seed=4)
+    sent = renumbered(traffic.stencil((3, 3, 3), (1e6, 1e3, 1e3)), seed=4)
     own, *others = [row for row in fitting.predicted(job, sent) if fitting.is_fitted(row.name)]
     assert not others
     first = fitting.placed(fitting.FITTED, job, sent)
@@ -71,30 +72,14 @@ def test_a_topology_of_ones_own_is_read_from_its_file(tmp_path: Path) -> None:
     own = tmp_path / "own.yml"
     own.write_text((TOPOLOGIES / "gemini-2x2x2.yml").read_text().replace("gemini-2x2x2", "own"))
     job = evidence.good(topology=str(own), grid=[2, 2, 2], placements=["scheduler"])
-    sent = with_numbers(traffic.stencil((2, 2, 2), (1e6,)), seed=1)
+    sent = renumbered(traffic.stencil((2, 2, 2), (1e6,)), seed=1)
     known = {row.name: row.steps_s for row in fitting.predicted(record(["scheduler"]), sent)}
     assert {row.name: row.steps_s for row in fitting.predicted(job, sent, file=str(own))} == known
 
 
 def test_steps_are_summed_and_not_merged() -> None:
     """Two steps over one link of a node take twice as long as two nodes' messages at once."""
-    one, other = (
-        Traffic(
-            ranks=8,
-            source=np.array([k], dtype=np.int32),
-            target=np.array([7], dtype=np.int32),
-            size_bytes=np.array([1e6]),
-            is_measured=True,
-        )
-        for k in (0, 6)
-    )
-    both = Traffic(
-        ranks=8,
-        source=np.r_[one.source, other.source],
-        target=np.r_[one.target, other.target],
-        size_bytes=np.full(2, 1e6),
-        is_measured=True,
-    )
+    one, other, both = messages((0, 7)), messages((6, 7)), messages((0, 7), (6, 7))
     job = record(["scheduler"])
     summed = {row.name: row for row in fitting.predicted(job, both, [one, other])}["scheduler"]
     merged = {row.name: row for row in fitting.predicted(job, both)}["scheduler"]
@@ -105,23 +90,15 @@ def test_steps_are_summed_and_not_merged() -> None:
 
 def test_nothing_to_gain_is_one_line_and_a_gain_of_any_time_is_none() -> None:
     """A master with seven workers: its own link takes the time wherever it is."""
-    workers = np.arange(1, 8, dtype=np.int32)
-    master = np.zeros_like(workers)
-    sent = Traffic(
-        ranks=8,
-        source=np.r_[master, workers],
-        target=np.r_[workers, master],
-        size_bytes=np.full(14, 1e6),
-        is_measured=True,
-    )
+    sent = messages(*((0, worker) for worker in range(1, 8)), *((worker, 0) for worker in range(1, 8)))
     line = fitting.no_gain(fitting.predicted(record(["scheduler"]), sent))
     assert line.startswith("nothing to gain: a node's own link takes ") and "\n" not in line
-    shuffled = with_numbers(traffic.stencil((2, 2, 2), (1e6,)), seed=1)
+    shuffled = renumbered(traffic.stencil((2, 2, 2), (1e6,)), seed=1)
     assert fitting.no_gain(fitting.predicted(record(["scheduler"]), shuffled)) == ""
 
 
 def test_a_large_matrix_is_simulated_in_proportion_and_a_huge_one_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent, job = with_numbers(traffic.stencil((2, 2, 2), (1e6,)), seed=1), record(["scheduler"])
+    sent, job = renumbered(traffic.stencil((2, 2, 2), (1e6,)), seed=1), record(["scheduler"])
     whole, tenth = (
         fitting.predicted(job, dataclasses.replace(sent, size_bytes=share * sent.size_bytes))[0].simulated_s
         for share in (1.0, 0.1)
@@ -135,7 +112,7 @@ def test_a_large_matrix_is_simulated_in_proportion_and_a_huge_one_not(monkeypatc
 
 def test_the_placement_for_the_launcher_is_the_one_that_the_job_measured() -> None:
     """It has the job's seed and nodes."""
-    sent, job = with_numbers(traffic.stencil((2, 2, 2), (1e6,)), seed=1), record(["scheduler"])
+    sent, job = renumbered(traffic.stencil((2, 2, 2), (1e6,)), seed=1), record(["scheduler"])
     placed = fitting.placed("optimised:1", job, sent)
     assert job.case.seed == 1
     assert fitting.placed("optimised", job, sent).nodes == placed.nodes

@@ -111,6 +111,7 @@ def test_spack_rewrites_a_copy_and_two_mpis_stand_side_by_side(stubbed: Stubbed)
 
 
 def test_the_second_of_two_sessions_waits_and_builds_nothing(stubbed: Stubbed) -> None:
+    """The first is done by the committed script: an edit of the checkout's file ended a build with a syntax error."""
     (stubbed.folder / "waits").touch()
     first = stubbed.begin()
     assert first.stderr is not None
@@ -118,9 +119,14 @@ def test_the_second_of_two_sessions_waits_and_builds_nothing(stubbed: Stubbed) -
     second = stubbed.begin()
     assert second.stderr is not None
     assert "waits for another build of openmpi" in second.stderr.readline()
+    while not any(" install " in call for call in stubbed.calls()):
+        time.sleep(0.05)
+    words = ran("ps", "-ww", "-eo", "args").stdout
     (stubbed.folder / "go").touch()
     first.communicate(timeout=HUNG_S)
     assert first.returncode == 0
+    (context,) = stubbed.environments.glob("openmpi-*/context")
+    assert f"{context}/containers/steps environment {context}" in words
     assert "made of these sources already" in second.communicate(timeout=HUNG_S)[0]
     assert second.returncode == 0
     assert len([call for call in stubbed.calls() if " install " in call]) == 2, "railyard's own, then the others"
@@ -176,21 +182,6 @@ def test_a_package_alone_is_built_with_the_witness(stubbed: Stubbed) -> None:
     assert stubbed.build(PACKAGES="lulesh").returncode == 0
     installed = [call.split()[-1] for call in stubbed.calls() if " install " in call]
     assert installed == ["railyard-benchmarks", "lulesh"]
-
-
-def test_a_build_is_done_by_the_committed_script_which_no_edit_meets(stubbed: Stubbed) -> None:
-    """Before, sh read on in the checkout's file: an edit during a build ended it with a syntax error."""
-    (stubbed.folder / "waits").touch()
-    begun = stubbed.begin()
-    assert begun.stderr is not None and "progress in" in begun.stderr.readline()
-    while not any(" install " in call for call in stubbed.calls()):
-        time.sleep(0.05)
-    words = ran("ps", "-ww", "-eo", "args").stdout
-    (stubbed.folder / "go").touch()
-    begun.communicate(timeout=HUNG_S)
-    assert begun.returncode == 0
-    (context,) = stubbed.environments.glob("openmpi-*/context")
-    assert f"{context}/containers/steps environment {context}" in words
 
 
 #: Recorded logs of Spack 0.23, and the line that each becomes. An archive had another sum than the recipe names,

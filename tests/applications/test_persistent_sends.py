@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from railyard.applications import launch, mpip
 from railyard.applications.mpip import Amount, Sends
@@ -33,9 +31,8 @@ def figure(series: Sequence[Series], fom: str, **labels: str | int) -> float:
     return found.samples[0]
 
 
-def test_a_file_is_read_by_rank_and_by_size() -> None:
+def test_a_file_is_read_by_size() -> None:
     sends = mpip.parse_persistent(WHOLE, "x", 2)
-    assert sends.ranks == (Amount(messages=10, size_bytes=10000), Amount(messages=1))
     assert sends.sizes == {0: Amount(messages=1), 1023: Amount(messages=10, size_bytes=10000)}
     assert sends.total == Amount(messages=11, size_bytes=10000)
 
@@ -62,6 +59,7 @@ def test_a_file_that_is_absent_or_cut_off_is_refused_in_one_line(tmp_path: Path)
         (("ranks",), [], "ranks: 0 ranks; expected ranks 0 to 1 in order"),
         (("ranks", 1, "rank"), 0, "ranks: 2 ranks; expected ranks 0 to 1 in order"),
         (("ranks", 1), 7, r"ranks\[1\]: rank: no value"),
+        (("ranks", 1), {"messages": 1}, r"ranks\[1\]: rank: no value"),
         (("ranks", 0, "messages"), -1, r"ranks\[0\]: messages: -1 is not valid"),
         (("ranks", 0, "messages"), True, r"ranks\[0\]: messages: True is not valid"),
         (("ranks", 0, "bytes"), 1e4, r"ranks\[0\]: bytes: 10000.0 is not valid"),
@@ -86,28 +84,6 @@ def test_numbers_that_cannot_be_are_named(place: tuple[str | int, ...], value: o
         mpip.parse_persistent(document, "launch-000.persistent", 2)
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["format", "ranks", "sizes", "rank", "messages", "bytes", "size_bytes"]), inner
-        )
-    ),
-    max_leaves=12,
-)
-
-
-@given(JSON, JSON)
-def test_whatever_a_file_holds_is_read_or_refused(ranks: object, sizes: object) -> None:
-    document = {"format": mpip.FORMAT, "ranks": ranks, "sizes": sizes}
-    for hostile in (document, ranks):
-        try:
-            mpip.parse_persistent(hostile, "x", 1)
-        except InputError as error:
-            assert str(error).startswith("x: ")
-
-
 def report() -> str:
     return (DATA / "lulesh-8.mpiP").read_text()
 
@@ -115,7 +91,7 @@ def report() -> str:
 def test_persistent_sends_are_messages_from_point_to_point() -> None:
     """LULESH sends 25004 messages of 14599936 bytes by MPI_Isend; a tenth as many of 1 MB each are added."""
     more = Amount(messages=2500, size_bytes=2500 * 1_000_000)
-    sends = Sends(ranks=(more,), sizes={2**20 - 1: more})
+    sends = Sends(sizes={2**20 - 1: more})
     alone = mpip.parse(report(), "x").series
     both = mpip.parse(report(), "x", sends).series
     between = {"class": "point-to-point"}
@@ -148,9 +124,8 @@ def test_nearly_all_that_umt_sends_is_persistent() -> None:
 def test_the_histogram_of_bytes_weighs_both_by_their_bytes() -> None:
     """As many bytes as LULESH's own, collectives included, in a bin that it has; 20 of them in the smallest bin."""
     whole = 14599936 + 14720 + 64
-    some = Amount(messages=10, size_bytes=20)
-    sizes = {3: some, 1023: Amount(messages=whole // 1000, size_bytes=whole - 20)}
-    sends = Sends(ranks=(sum(sizes.values(), Amount()),), sizes=sizes)
+    few = dict.fromkeys((3, 7), Amount(messages=5, size_bytes=10))
+    sends = Sends(sizes={**few, 1023: Amount(messages=whole // 1000, size_bytes=whole - 20)})
     alone, both = mpip.parse(report(), "x").series, mpip.parse(report(), "x", sends).series
     before = figure(alone, mpip.SENT, size_bytes=1023)
     assert figure(both, mpip.SENT, size_bytes=1023) == pytest.approx(before / 2 + 50, abs=0.01)
@@ -164,16 +139,8 @@ def test_the_histogram_of_bytes_weighs_both_by_their_bytes() -> None:
     assert set(by_number) == {7, 1023} and math.isclose(sum(by_number.values()), 100, abs_tol=0.01)
 
 
-def test_classes_below_mpips_first_bin_are_one_bin() -> None:
-    sizes = {0: Amount(messages=1), 1: Amount(messages=1, size_bytes=1), 7: Amount(messages=2, size_bytes=10)}
-    sends = Sends(ranks=(sum(sizes.values(), Amount()),), sizes=sizes)
-    series = mpip.parse(report(), "x", sends).series
-    assert figure(series, mpip.PERSISTENT_SIZES, size_bytes=7) == 100
-
-
 def test_no_persistent_sends_change_nothing_and_are_reported() -> None:
-    none = Sends(ranks=(Amount(),) * 8)
-    series = mpip.parse(report(), "x", none).series
+    series = mpip.parse(report(), "x", Sends(sizes={})).series
     added = [each for each in series if each not in mpip.parse(report(), "x").series]
     assert [(each.fom, each.samples) for each in added] == [(mpip.PERSISTENT, (0,))]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import runpy
 import subprocess
 import sys
@@ -45,7 +46,8 @@ class Stage(list[Any]):
 class Site:
     """A repository with one commit, a mirror with its archive, Spack's source cache, and the trees that are known."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.monkeypatch, self.capsys = monkeypatch, capsys
         self.repository, self.mirror, self.cache = folder / "umt", folder / "mirror" / PLACE, folder / "sources" / PLACE
         self.trees, self.configuration = folder / "trees", {"config:source_cache": str(folder / "sources")}
         self.fetches: Callable[[], None] = lambda: None
@@ -72,11 +74,19 @@ class Site:
         (self.repository / "src/deep/figure.c").write_text("double rate = 10.0;\n")
         self.pack()
 
+    def run(self, *words: str, refused: bool = False) -> Any:
+        """Run the script, which ends with an error if it is `refused`; return what it printed, `out` and `err`."""
+        self.monkeypatch.setattr(sys, "argv", [str(SCRIPT), str(self.trees), *words])
+        self.monkeypatch.setattr(sys, "dont_write_bytecode", True)
+        with pytest.raises(SystemExit) if refused else contextlib.nullcontext():
+            runpy.run_path(str(SCRIPT))
+        return self.capsys.readouterr()
+
 
 @pytest.fixture
-def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Site:
     """An environment of UMT, whose recipe names a commit, and of the benchmarks of a checkout."""
-    made = Site(tmp_path)
+    made = Site(tmp_path, monkeypatch, capsys)
     names = ("spack", "spack.config", "spack.environment", "spack.error", "spack.util", "spack.util.path")
     modules: dict[str, Any] = {name: ModuleType(name) for name in names}
     stage = Stage(made.mirror, tmp_path / "staged.tar.gz")
@@ -112,93 +122,71 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
     return made
 
 
-def run(site: Site, monkeypatch: pytest.MonkeyPatch, *words: str) -> None:
-    monkeypatch.setattr(sys, "argv", [str(SCRIPT), str(site.trees), *words])
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    runpy.run_path(str(SCRIPT))
-
-
-def test_a_source_with_its_commits_tree_is_that_commit(
-    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_source_with_its_commits_tree_is_that_commit(site: Site) -> None:
     """Files in folders, an executable one and a link: git gives them the same tree."""
-    run(site, monkeypatch)
-    assert capsys.readouterr().out.splitlines() == [
+    assert site.run().out.splitlines() == [
         f"railyard.source.railyard-benchmarks checkout {site.commit}",
         f"railyard.source.umt commit {site.commit}",
     ]
 
 
-def test_a_forged_source_is_refused_and_does_not_stay(
-    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_forged_source_is_refused_and_does_not_stay(site: Site) -> None:
     """Before, a source that prints ten times the figure was labelled as the honest commit."""
     honest = site.mirror.read_bytes()
     site.forge()
-    with pytest.raises(SystemExit):
-        run(site, monkeypatch, "--fetch")
-    printed = capsys.readouterr()
+    printed = site.run("--fetch", refused=True)
     assert f"umt: {site.mirror} is not commit {site.commit}: its tree is " in printed.err
     assert not site.cache.exists()
     assert "railyard.source.umt" not in printed.out
     site.mirror.write_bytes(honest)
-    run(site, monkeypatch, "--fetch")
-    assert f"railyard.source.umt commit {site.commit}" in capsys.readouterr().out
+    assert f"railyard.source.umt commit {site.commit}" in site.run("--fetch").out
     assert site.cache.read_bytes() == honest
 
 
-def test_an_archive_with_another_sum_is_named_with_its_package(
-    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        # Spack names the version alone.
+        (
+            "sha256 checksum failed for v2.0\n    Expected 12 but got 34",
+            "sha256 checksum failed for v2.0 Expected 12 but got 34; from {mirror}/" + PLACE,
+        ),
+        (
+            "All fetchers failed for spack-stage-umt-2013",
+            "no source: https://example.org/UMT.git does not answer, and MIRROR ({mirror}) does not have it; "
+            "expected a network, or MIRROR=FOLDER that containers/carry filled",
+        ),
+    ],
+)
+def test_a_source_that_is_another_or_missing_is_named_with_its_package(
+    site: Site, tmp_path: Path, error: str, told: str
 ) -> None:
-    """Spack names the version alone."""
+    def fail() -> None:
+        raise RuntimeError(error)
 
-    def refuse() -> None:
-        raise RuntimeError("sha256 checksum failed for v2.0\n    Expected 12 but got 34")
-
-    site.fetches = refuse
-    with pytest.raises(SystemExit):
-        run(site, monkeypatch, "--fetch")
-    line = f"==> Error: umt: sha256 checksum failed for v2.0 Expected 12 but got 34; from {site.mirror}\n"
-    assert capsys.readouterr().err == line
+    site.fetches = fail
+    line = f"==> Error: umt: {told.format(mirror=tmp_path / 'mirror')}\n"
+    assert site.run("--fetch", refused=True).err == line
 
 
 @pytest.mark.parametrize("checksum", [False, True])
 def test_without_checksums_a_forged_source_is_unchecked_and_so_is_a_commit_whose_tree_nobody_told(
-    checksum: bool, site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    checksum: bool, site: Site
 ) -> None:
     if checksum:
         (site.trees / site.commit).unlink()
     else:
         site.forge()
     site.configuration["config:checksum"] = checksum  # type: ignore[assignment]
-    run(site, monkeypatch, "--fetch")
-    assert f"railyard.source.umt unchecked commit {site.commit}, tree " in capsys.readouterr().out
+    assert f"railyard.source.umt unchecked commit {site.commit}, tree " in site.run("--fetch").out
 
 
 @pytest.mark.parametrize("name", ["../out", "other/file", "spack-src"])
-def test_an_archive_with_files_beside_its_folder_has_no_tree(
-    name: str, site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_archive_with_files_beside_its_folder_has_no_tree(name: str, site: Site) -> None:
     with tarfile.open(site.mirror, "w:gz") as archive:
         archive.add(site.repository / "src.h", "spack-src/src.h")
         archive.add(site.repository / "src.h", name)
-    run(site, monkeypatch)
-    assert f"unchecked commit {site.commit}, tree unreadable" in capsys.readouterr().out
-
-
-def test_a_missing_source_names_its_address_and_the_mirror(
-    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    def fail() -> None:
-        raise RuntimeError("All fetchers failed for spack-stage-umt-2013")
-
-    site.fetches = fail
-    with pytest.raises(SystemExit):
-        run(site, monkeypatch, "--fetch")
-    assert capsys.readouterr().err == (
-        "==> Error: umt: no source: https://example.org/UMT.git does not answer, and MIRROR "
-        f"({tmp_path}/mirror) does not have it; expected a network, or MIRROR=FOLDER that containers/carry filled\n"
-    )
+    assert f"unchecked commit {site.commit}, tree unreadable" in site.run().out
 
 
 def test_every_commit_of_a_recipe_in_a_lock_has_a_tree() -> None:

@@ -14,9 +14,10 @@ from support.commands import CHECKOUT, Run, program
 from support.reframe import reframe_of
 
 from railyard.base.errors import RunError
+from railyard.base.sysfs import Device
 from railyard.doctor import cli, inventory
 from railyard.doctor import findings as doctor
-from railyard.doctor.inventory import Machine, Mpi, Nic, Partition, Scheduler
+from railyard.doctor.inventory import Machine, Mpi, Partition, Scheduler
 from railyard.records.image_engines import apptainer
 
 NO_TOOLS = dict.fromkeys(inventory.TOOLS, "")
@@ -32,20 +33,11 @@ CLUSTER = Machine(
         pmi=("pmix", "pmi2"),
     ),
     mpis=(OPENMPI,),
-    nics=(
-        Nic(name="mlx5_0:1", fabric="infiniband", numa_node=0),
-        Nic(name="mlx5_1:1", fabric="infiniband", numa_node=1),
+    interfaces=(
+        Device(name="mlx5_0:1", fabric="infiniband", numa=0),
+        Device(name="mlx5_1:1", fabric="infiniband", numa=1),
     ),
     tools=NO_TOOLS | {"spack": "0.23.0"},
-)
-CRAY = Machine(
-    hostname="uan01",
-    cpus=128,
-    numa_nodes=8,
-    scheduler=Scheduler(name="slurm", partitions=(Partition(name="standard", nodes=5860),), pmi=("cray_shasta",)),
-    mpis=(Mpi(name="cray-mpich", version="8.1.27", compiler="cc"),),
-    nics=tuple(Nic(name=f"cxi{k}", fabric="slingshot", numa_node=2 * k) for k in range(4)),
-    tools=NO_TOOLS,
 )
 BARE = Machine(
     hostname="pc",
@@ -53,7 +45,7 @@ BARE = Machine(
     numa_nodes=1,
     scheduler=Scheduler(name="local"),
     mpis=(),
-    nics=(Nic(name="enp1s0", fabric="ethernet", numa_node=-1),),
+    interfaces=(Device(name="enp1s0", fabric="ethernet", numa=-1),),
     tools=NO_TOOLS,
 )
 
@@ -83,16 +75,6 @@ def test_doctor_says_what_is_here_and_ends_with_a_fragment_that_reframe_accepts(
     document = json.loads(railyard("doctor", "--json").stdout)
     assert document["machine"]["cpus"] >= 1
     assert all(f["enables"] for f in document["findings"])
-
-
-def test_the_fragment_names_one_partition_its_nics_and_the_stack_that_is_told_of_them() -> None:
-    """`test_sites.py` loads such fragments into ReFrame."""
-    text = doctor.fragment(CLUSTER)
-    assert "--partition=compute" in text and "# Other partitions (--partition NAME): debug." in text
-    assert "nics: ['mlx5_0:1', 'mlx5_1:1']" in text and "features: [mpi, openmpi, ucx]" in text
-    assert "nodes: 16" in text and "time_limit: 30m" in text
-    assert "[SLURM_MPI_TYPE, pmix]" in text
-    assert "features: [mpi, cray-mpich]" in doctor.fragment(CRAY) and "pmi2" not in doctor.fragment(CRAY)
 
 
 def test_ethernet_cards_are_a_jobs_only_if_a_compute_node_has_them() -> None:
@@ -135,7 +117,7 @@ def test_doctor_and_checks_find_the_same_apptainer(only: str, tmp_path: Path, mo
 
 
 @pytest.mark.parametrize(
-    "answer", ["", "hello", "[]", '{"nics": [], "gpus": 0}', '{"nics": [{"x": 1}], "notes": [], "gpus": 0}']
+    "answer", ["", "hello", "[]", '{"interfaces": []}', '{"interfaces": [{"x": 1}], "node": {"host": "n", "gpus": []}}']
 )
 def test_a_step_that_describes_no_node_is_one_line(
     answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

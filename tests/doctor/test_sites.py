@@ -121,7 +121,7 @@ MACHINES = {
         {**slurm("ndr", "compute* 700\\nlargemem 16"), **OPENMPI},
         {},
         INFINIBAND,
-        ("features: [mpi, openmpi, ucx]", "mlx5_0:1"),
+        ("features: [mpi, openmpi, ucx]", "mlx5_0:1", "(--partition NAME): largemem.", "[SLURM_MPI_TYPE, pmix]", "30m"),
     ),
     "pbs-omni-path": Found(
         "opa-pbs",
@@ -186,7 +186,7 @@ case "$*" in --mpi=list) printf 'MPI plugin types are...\\n\\tpmix\\n' >&2; exit
 echo "$*" >> {log}
 case "$*" in *--account=proj*) ;; *) echo "srun: error: Invalid account or account/partition" >&2; exit 1;; esac
 echo "srun: job 7 queued and waiting for resources" >&2
-printf '%s' '{{"nics": [{{"name": "mlx5_0:1", "fabric": "infiniband", "numa_node": 0}}], "notes": [],'
+printf '%s' '{{"interfaces": [{{"name": "mlx5_0:1", "fabric": "infiniband", "numa": 0}}],'
 echo ' "node": {{"host": "cn1", "boot": "b0", "nics": [], "gpus": [1, 2, 3, 4]}}}}'
 """
 

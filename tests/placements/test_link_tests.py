@@ -117,20 +117,6 @@ def test_hosts_faster_than_links_are_not_cleared_by_them() -> None:
     assert words[7] == ",local:r0-0>r0-1," and words[8].count("node:") == 2
 
 
-@pytest.mark.parametrize(
-    ("topology", "reason"),
-    [
-        (flies.made("groups", {"nodes": [[2, 2], [2]]}), "one with wiring"),
-        (flies.made("dragonfly", {"groups": 4, "routers": 2, "routes": {"spread": "load"}}), "spread: nodes"),
-    ],
-    ids=["groups", "by load"],
-)
-def test_what_cannot_be_tested_is_one_line(topology: Topology, reason: str) -> None:
-    with pytest.raises(InputError, match=reason) as error:
-        files.links(topology)
-    assert str(error.value).startswith("topobw") and "\n" not in str(error.value)
-
-
 def test_more_phases_than_topobw_has_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link_tests, "MOST_PHASES", 3)
     with pytest.raises(InputError, match=r"at most 3"):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from support.commands import Run
-from support.topology.topologies import gemini
+from support.topology.topologies import gemini, renumbered
 
 from railyard.placements.linkload.model import PROTOCOLS, load
 from railyard.placements.linkload.traffic import Traffic, stencil
@@ -99,11 +99,9 @@ def test_a_time_limit_returns_the_best_so_far() -> None:
 
 
 def test_traffic_without_geometry_is_laid_out_by_its_spectrum() -> None:
-    """A shuffled 2D stencil as a measured matrix: its ranks have no grid, and still get near each other."""
+    """A shuffled 2D stencil: its ranks have no grid, and still get near each other."""
     granted = allocate(gemini("4x4x4"))
-    plain = stencil((16, 16), (1.0,))
-    names = np.random.default_rng(2).permutation(256).astype(np.int32)
-    sent = Traffic(ranks=256, source=names[plain.source], target=names[plain.target], size_bytes=plain.size_bytes)
+    sent = replace(renumbered(stencil((16, 16), (1.0,)), 2), is_measured=False)
     job = PlacementJob(allocation=granted, grid=(256,), ranks_per_node=4, seed=1)
     nodes = optimiser.optimised(replace(job, traffic=sent, effort=QUICK))
     ours = load(granted.topology, nodes, sent, PAYLOAD)
@@ -114,9 +112,7 @@ def test_traffic_without_geometry_is_laid_out_by_its_spectrum() -> None:
 def test_annealing_improves_on_a_full_machine() -> None:
     """Every rank has one place, so exchanges that only improve end in a local optimum."""
     granted = allocate(gemini("4x4x4", nodes_per_router=1))
-    plain = stencil((8, 8), (1.0,))
-    names = np.random.default_rng(3).permutation(64).astype(np.int32)
-    sent = Traffic(ranks=64, source=names[plain.source], target=names[plain.target], size_bytes=plain.size_bytes)
+    sent = replace(renumbered(stencil((8, 8), (1.0,)), 3), is_measured=False)
     job = PlacementJob(allocation=granted, grid=(64,), ranks_per_node=1, seed=1)
     effort = Effort(trials_per_rank=100)
     annealed, descended = (Search(job, sent, one).best() for one in (effort, replace(effort, most_trials=50_000)))
@@ -129,23 +125,17 @@ def test_fewer_ranks_than_slots_leave_some_free() -> None:
     assert len(nodes) == 15 and np.bincount(nodes).max() <= 2
 
 
-@pytest.mark.parametrize("axes", [(0, 1, 2), (2, 0, 1), None])
+@pytest.mark.parametrize("axes", [(0, 1, 2), (2, 0, 1), None, ()])
 def test_bisection_fills_every_node(axes: tuple[int, ...] | None) -> None:
+    """A grid; without axes a ring of ranks in two parts that send each other nothing."""
     granted = occupied(allocate(gemini("4x3x5")), 60, 2)
-    nodes = granted.topology.node_coordinates[granted.indices].astype(float)
-    points = row_major((6, len(granted.indices), 2)).astype(float)
-    found = bisection.bisect(points, nodes, 12, Cuts(axes=axes, weights=(1.0, 2.0, 1.0)))
-    assert np.bincount(found, minlength=len(nodes)).tolist() == [12] * len(nodes)
-
-
-def test_halves_of_a_graph_fill_every_node() -> None:
-    """A ring of ranks in two parts that send each other nothing, on some of the nodes."""
-    granted = occupied(allocate(gemini("4x3x5")), 60, 2)
-    count = 2 * len(granted.indices)
-    between = csr_array(np.roll(np.eye(count), 2, axis=0) + np.roll(np.eye(count), -2, axis=0))
-    cuts = Cuts(axes=None, weights=(1.0, 1.0, 1.0))
-    found = bisection.bisect(np.zeros((count, 1)), granted.cells.astype(float), 2, cuts, between=between)
-    assert np.bincount(found, minlength=len(granted.indices)).tolist() == [2] * len(granted.indices)
+    points, between = row_major((6, len(granted.indices), 2)).astype(float), None
+    if axes == ():
+        ring = np.eye(len(points))
+        axes, between = None, csr_array(np.roll(ring, 2, axis=0) + np.roll(ring, -2, axis=0))
+    cuts = Cuts(axes=axes, weights=(1.0, 2.0, 1.0))
+    found = bisection.bisect(points, granted.cells.astype(float), 12, cuts, between=between)
+    assert np.bincount(found, minlength=len(granted.indices)).tolist() == [12] * len(granted.indices)
 
 
 def test_optimised_on_the_command_line(railyard: Run) -> None:

@@ -19,7 +19,7 @@ from railyard.placements.orders import optimiser, refine
 from railyard.placements.orders.allocation import allocate, occupied
 from railyard.placements.orders.rank_orders import Effort, PlacementJob, orders
 from railyard.placements.topology import catalog
-from railyard.placements.topology.base import Router, Topology
+from railyard.placements.topology.base import Topology
 
 PAYLOAD = PROTOCOLS["payload"]
 QUICK = Effort(trials_per_rank=50)
@@ -98,20 +98,6 @@ def test_refinement_agrees_with_the_model(document: flies.Document, seed: int) -
 
 
 @every_kind
-def test_the_table_holds_the_routes(topology: Topology) -> None:
-    allocation = job_on(topology).allocation
-    table = refine.problem(allocation, 1, stencil((1,), (1.0,)))
-    names = [link.name for link in topology.first_rail]
-    switches = np.unique(topology.router_of_node[allocation.indices])
-    for row, switch in list(enumerate(switches.tolist()))[::3]:
-        start = Router(coordinate=topology.coordinates[switch])
-        for column, node in list(enumerate(allocation.nodes))[::5]:
-            places = table.routes[row, column]
-            end = topology.destination(node.coordinate, node.slot)
-            assert [names[k] for k in places if k >= 0] == [k.name for k in topology.walk(start, end)]
-
-
-@every_kind
 def test_neighbourhoods_are_switches_and_groups(topology: Topology) -> None:
     allocation = job_on(topology).allocation
     table = refine.problem(allocation, 1, stencil((1,), (1.0,)))
@@ -121,13 +107,6 @@ def test_neighbourhoods_are_switches_and_groups(topology: Topology) -> None:
         if topology.has_groups:
             group = topology.groups[router]
             assert set(table.by_switch[group_first:group_end]) == set(np.flatnonzero(group == group[node]))
-
-
-def test_unknown_wiring_is_refused_in_one_line() -> None:
-    job = job_on(flies.made("groups", {"nodes": [[2, 2], [2, 1, 1]]}))
-    with pytest.raises(InputError, match="one with wiring") as error:
-        optimiser.optimised(replace(job, effort=QUICK))
-    assert "\n" not in str(error.value)
 
 
 def test_more_routes_than_memory_are_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,6 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support.commands import Run, refused
 from support.topology.topologies import gemini
 
@@ -114,10 +112,6 @@ def test_a_text_of_several_forms_is_of_the_first_and_no_two_sources_are_tried_at
     assert tried == sorted(set(tried))
 
 
-def test_a_whole_machine_in_interconnect_txt_says_its_extents(tmp_path: Path) -> None:
-    assert read(tmp_path, INTERCONNECT).extents == (2, 2, 2)
-
-
 def test_nodes_of_which_nothing_is_said_have_no_coordinate(tmp_path: Path) -> None:
     assert "nid000003" not in read(tmp_path, CSV).coordinates
     assert "nid00006" not in read(tmp_path, DATABASE).coordinates, "a service node"
@@ -175,18 +169,6 @@ def test_one_odd_line_is_reported_and_does_not_refuse_the_rest(
     done = railyard("coordinates", str(path), "--json")
     assert done.returncode == 0 and len(json.loads(done.stdout)["stands"]) == nodes
     assert told in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
-
-
-@given(st.text(max_size=300), st.sampled_from([INTERCONNECT, XTPROCADMIN, SLINGSHOT, IBNETDISCOVER, SLURM, CSV]))
-def test_no_text_breaks_a_parser(noise: str, form: str) -> None:
-    for source in sources.sources().values():
-        for text in (noise, form + noise, form[: len(noise)]):
-            try:
-                coordinates = source.parse(text, "source").coordinates
-            except InputError as error:
-                assert len(str(error).splitlines()) == 1
-            else:
-                assert all(len(at) >= 3 and min(at) >= 0 for at in coordinates.values())
 
 
 @pytest.mark.parametrize(

@@ -80,8 +80,8 @@ def options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", type=int, default=default, metavar="N", help=text)
 
 
-def measure(console: Console, arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    """Take every step, print its time and memory, and return the rows."""
+def measure(console: Console, arguments: argparse.Namespace) -> None:
+    """Take every step, and print its time and memory."""
     machine = Machine(
         nodes=arguments.nodes, ranks_per_node=arguments.ranks_per_node, nics=arguments.nics, launches=arguments.launches
     )
@@ -110,7 +110,6 @@ def measure(console: Console, arguments: argparse.Namespace) -> list[dict[str, A
         figures = (f"{row[name]:,}" for name in ("seconds", "cpu_s", "memory_mib"))
         table.add_row(row["step"], *figures, f"{written:,} B" if written else "")
     console.print(table)
-    return steps.rows
 
 
 class _Steps:

@@ -37,20 +37,15 @@ VICTIMS = ("RR ", "Multiple Allreduce")
 Row = Sequence[str]
 
 
-def parse(text: str, left: str, source: str) -> Reading:
+def parse(text: str, _left: str, source: str) -> Reading:
     """Return a run's reading; raises InputError for output that is cut off or not a number."""
-    del left
     output = Output(source=source, text=text)
     version = output.token("title", r"NetworkLoad Tests v(\d+\.\d+)")
     ranks = output.whole("MPI ranks", r"  Test with (\d+) MPI ranks \(\d+ nodes\)")
     victims = output.whole("nodes of the victims", r"  (\d+) nodes running Network Tests")
     congestors = output.whole("nodes of the congestors", r"  (\d+) nodes running Congestion Tests.*")
     tables = {name: list(_rows(output.text, name)) for name in (ALONE, LOADED, "key")}
-    series = [
-        *_figures(output, tables[ALONE], ALONE),
-        *_figures(output, tables[LOADED], LOADED),
-        *_factors(output, tables["key"]),
-    ]
+    series = [one for name, rows in tables.items() for one in _figures(output, rows, name)]
     names = [[row[0] for row in rows] for rows in tables.values()]
     if not names[0] or any(others != names[0] for others in names):
         ends = f"the output ends with {output.last_line()!r}"
@@ -94,19 +89,14 @@ def _wrong_factor(tables: Mapping[str, Sequence[Row]]) -> str:
     return ""
 
 
-def _figures(output: Output, rows: Sequence[Row], load: str) -> Iterator[Series]:
-    for test, average, p99, unit in rows:
-        for statistic, token in zip(COLUMNS.values(), (average, p99), strict=True):
-            value = reading.finite(token, output.source, f"{test}, {load}, {statistic}")
-            labels = {"test": test, "load": load, "statistic": statistic}
-            if unit not in UNITS:
-                raise UnreadableError(output.source, f"unit of {test}", f"{unit}; expected {' or '.join(UNITS)}")
-            fom, factor = UNITS[unit]
-            yield single(fom, value * factor, **labels)
-
-
-def _factors(output: Output, rows: Sequence[Row]) -> Iterator[Series]:
-    for test, average, p99, _ in rows:
-        for statistic, token in zip(COLUMNS.values(), (average, p99), strict=True):
-            value = reading.finite(token.removesuffix("X"), output.source, f"factor of {test}, {statistic}")
-            yield single(IMPACT, 100 * value, test=test, load=LOADED, statistic=statistic)
+def _figures(output: Output, rows: Sequence[Row], table: str) -> Iterator[Series]:
+    """Yield the figures of a kind of table; those of the key results are factors."""
+    is_key = table == "key"
+    for test, *tokens, unit in rows:
+        if not is_key and unit not in UNITS:
+            raise UnreadableError(output.source, f"unit of {test}", f"{unit}; expected {' or '.join(UNITS)}")
+        fom, factor = (IMPACT, 100.0) if is_key else UNITS[unit]
+        for statistic, token in zip(COLUMNS.values(), tokens, strict=True):
+            word = token.removesuffix("X") if is_key else token
+            value = reading.finite(word, output.source, f"{test}, {table}, {statistic}")
+            yield single(fom, value * factor, test=test, load=LOADED if is_key else table, statistic=statistic)

@@ -62,9 +62,8 @@ class Table:
     failed: list[tuple[dict[str, str], str]] = field(default_factory=list)
 
 
-def parse(text: str, left: str, source: str) -> Reading:
+def parse(text: str, _left: str, source: str) -> Reading:
     """Return a run's reading; raises InputError for output that is cut off or not a number."""
-    del left
     output = Output(source=source, text=text)
     title = output.token("title", r"#\s+Intel ?\(R\) MPI Benchmarks? (.*), \S+ part")
     output.token("end", r"# (All processes entering MPI_Finalize)")

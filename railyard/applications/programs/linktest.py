@@ -25,9 +25,8 @@ RESULT = rf"RESULT: (Min|Max|Avg) Time: +{NUMBER} ?(ns|us|ms|s) +\( *{NUMBER} (M
 AGGREGATED = rf"Aggregated Results: .* avg\. bisection bw: +{NUMBER} (MB|[KMGT]iB)/s"
 
 
-def parse(text: str, left: str, source: str) -> Reading:
+def parse(text: str, _left: str, source: str) -> Reading:
     """Return a run's reading; raises InputError for output that is cut off or not a number."""
-    del left
     output = Output(source=source, text=text)
     rows = {line[1]: line for line in output.lines(RESULT)}
     if set(rows) != {"Min", "Max", "Avg"}:

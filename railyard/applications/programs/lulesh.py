@@ -26,9 +26,8 @@ ALL_MEASURES = ("MaxAbsDiff", "TotalAbsDiff", "MaxRelDiff")
 THOUSANDS = 1000
 
 
-def parse(text: str, left: str, source: str) -> Reading:
+def parse(text: str, _left: str, source: str) -> Reading:
     """Return a run's reading; raises InputError for output that is cut off or not a number."""
-    del left
     output = Output(source=source, text=text)
     edge = output.whole("Problem size", r"   Problem size        =  (\d+)")
     ranks = output.whole("MPI tasks", r"   MPI tasks           =  (\d+)")

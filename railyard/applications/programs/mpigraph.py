@@ -22,9 +22,8 @@ KINDS = {"Send": "to", "Recv": "from"}
 ROUNDING = 1e-3
 
 
-def parse(text: str, left: str, source: str) -> Reading:
+def parse(text: str, _left: str, source: str) -> Reading:
     """Return a run's reading; raises InputError for output that is cut off or not a number."""
-    del left
     output = Output(source=source, text=text)
     version = output.token("title", r"START mpiGraph v(\S+)")
     ranks = output.whole("Procs", r"Procs\s+(\d+)")

@@ -23,9 +23,8 @@ TRACKING = rf"cycleTracking +\d+ +(?:\S+) +(?:\S+) +{NUMBER} +.*"
 MICRO = 1e-6
 
 
-def parse(text: str, left: str, source: str) -> Reading:
+def parse(text: str, _left: str, source: str) -> Reading:
     """Return a run's reading; raises InputError for output that is cut off or not a number."""
-    del left
     output = Output(source=source, text=text)
     rate = output.number("segments_per_s", rf"Figure Of Merit +{NUMBER} \[Num Segments / Cycle Tracking Time\]")
     fluence = output.token("fluence_homogeneous", "(PASS|FAIL):: Fluence .*")

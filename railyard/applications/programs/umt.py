@@ -21,9 +21,8 @@ TOLERANCE = 0.002
 ERRORS = rf" z= +{NUMBER} tInterpolated= +{NUMBER} tExact= *{NUMBER} error= *{NUMBER}"
 
 
-def parse(text: str, left: str, source: str) -> Reading:
+def parse(text: str, _left: str, source: str) -> Reading:
     """Return a run's reading; raises InputError for output that is cut off or not a number."""
-    del left
     output = Output(source=source, text=text)
     ranks = output.whole("ranks", r" Executing UMT2013 Number of ranks =(\d+)")
     threads = output.whole("threads", r" and number of OMP threads  =(\d+)")

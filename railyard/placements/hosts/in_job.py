@@ -18,8 +18,8 @@ from typing import Any
 
 from railyard.base.errors import InputError
 from railyard.base.host_names import natural
+from railyard.placements.hosts.sources import trees
 from railyard.placements.hosts.sources.located import NodeCoordinates
-from railyard.placements.topology.base import Coordinate
 
 Description = Mapping[str, Any]
 #: Names of a node's group and switch; the group is empty where it is not known.
@@ -58,14 +58,10 @@ def _by_names(places: Mapping[str, Place | None]) -> NodeCoordinates | None:
     located = {host: names for host, names in places.items() if names is not None}
     if not located or len(located) < len(places):
         return None
-    groups = sorted({group for group, _ in located.values()}, key=natural)
-    switches = {
-        group: sorted({switch for other, switch in located.values() if other == group}, key=natural) for group in groups
-    }
-    numbers: dict[str, Coordinate] = {
-        host: (groups.index(group), switches[group].index(switch), 0) for host, (group, switch) in located.items()
-    }
-    return NodeCoordinates(coordinates=numbers, dimensions=("group" if any(groups) else "", "switch", ""))
+    numbers = trees.numbered(sorted({*located.values()}, key=lambda place: tuple(map(natural, place))))
+    group = "group" if any(group for group, _ in located.values()) else ""
+    coordinates = {host: (*numbers[names], 0) for host, names in located.items()}
+    return NodeCoordinates(coordinates=coordinates, dimensions=(group, "switch", ""))
 
 
 def slingshot(description: Description) -> Place | None:

@@ -17,18 +17,18 @@ have one rate.
 from __future__ import annotations
 
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from railyard.base.errors import InputError
-from railyard.placements.arrays import Floats, Ints, np
+from railyard.placements.arrays import Floats, Ints, NDArray, np
 from railyard.placements.linkload import rails
 from railyard.placements.linkload.rails import RankNics
 from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.topology.base import Link, Router, Topology
-from railyard.placements.topology.carried import padded_sum
 from railyard.placements.topology.faults import Faults
 
 HEALTHY = Faults()
@@ -71,7 +71,7 @@ class LinkLoads:
     With `nics` on rails that are networks of their own, both begin with an axis of rails. `host_out_bytes` and
     `host_in_bytes` have shape (nodes,), with `nics` (rails, nodes); `injected_bytes` that of the routers' box
     (`extents`): what the nodes of each router send to other routers (Pedretti et al., Figure 6). `hop_bytes` is payload
-    x links travelled, `hops_bytes[h]` the payload that travels h links.
+    x links travelled, `payload_bytes` what leaves a rank, `max_dilation` the number of links on the longest way in use.
     """
 
     topology: Topology
@@ -81,7 +81,9 @@ class LinkLoads:
     host_out_bytes: Floats
     host_in_bytes: Floats
     injected_bytes: Floats
-    hops_bytes: Floats
+    hop_bytes: float
+    payload_bytes: float
+    max_dilation: int
     nics: RankNics | None = None
 
     @cached_property
@@ -108,20 +110,9 @@ class LinkLoads:
         return float(most / (self.topology.host_rate_gbyte_s * 1e9))
 
     @property
-    def hop_bytes(self) -> float:
-        return float(self.hops_bytes @ np.arange(len(self.hops_bytes)))
-
-    @property
     def mean_dilation(self) -> float:
         """Return the links that a byte travels, the mean over all bytes that leave a rank."""
-        total = self.hops_bytes.sum()
-        return float(self.hop_bytes / total) if total else 0.0
-
-    @property
-    def max_dilation(self) -> int:
-        """Return the number of links on the longest route in use."""
-        used = np.flatnonzero(self.hops_bytes)
-        return int(used[-1]) if len(used) else 0
+        return self.hop_bytes / self.payload_bytes if self.payload_bytes else 0.0
 
     def leaves(self) -> list[Leaf]:
         """Return the routers with nodes, rail by rail, with what leaves and reaches them by links."""
@@ -173,80 +164,48 @@ def load(
     """
     if len(nodes) != traffic.ranks:
         raise InputError("traffic", "ranks", traffic.ranks, f"{len(nodes)}, as many as are placed")
-    if nics is not None:
-        return _load_by_nic(topology, nodes, traffic, protocol, faults=faults, nics=nics)
-    source, target = nodes[traffic.source], nodes[traffic.target]
-    leaves = source != target
-    source, target, sizes = source[leaves], target[leaves], traffic.size_bytes[leaves]
-    count = len(topology.nodes)
-    forward, backward = protocol.forward * sizes, protocol.backward * sizes
-    sent, answered = np.bincount(source, sizes, count), np.bincount(target, sizes, count)
-    router = topology.router_of_node
-    leaves = router[source] != router[target]
-    injected = np.bincount(router[source[leaves]], forward[leaves], len(topology.coordinates))
-    injected += np.bincount(router[target[leaves]], backward[leaves], len(topology.coordinates))
-    there = topology.carry(router[source], target, sizes, faults.down)
-    loads, hops_bytes = protocol.forward * there.link_bytes, there.hops_bytes.copy()
-    hops_bytes[0] += traffic.total_bytes - float(sizes.sum())
-    if protocol.backward:
-        back = topology.carry(router[target], source, sizes, faults.down)
-        loads += protocol.backward * back.link_bytes
-    return LinkLoads(
-        topology=topology,
-        protocol=protocol,
-        link_bytes=loads,
-        rate_gbyte_s=_rates(topology, faults),
-        host_out_bytes=protocol.forward * sent + protocol.backward * answered,
-        host_in_bytes=protocol.forward * answered + protocol.backward * sent,
-        injected_bytes=injected.astype(np.float64).reshape(topology.extents),
-        hops_bytes=hops_bytes,
-    )
-
-
-def _load_by_nic(
-    topology: Topology, nodes: Ints, traffic: Traffic, protocol: Protocol, *, faults: Faults, nics: RankNics
-) -> LinkLoads:
-    """Return the loads of messages whose ranks have NICs of their own."""
     sent = rails.messages(nodes, traffic, nics)
     count, planes, router = len(topology.nodes), topology.planes, topology.router_of_node
-    rates = np.stack([_rates(topology, faults, rail) for rail in _tables(topology)])
-    loads, host_out, host_in = np.zeros_like(rates), *np.zeros((2, topology.rails * count))
+    is_one = nics is None or topology.is_fabric
+    tables = range(1 if is_one else topology.rails)  # the rails whose links have a table of their own
+    rates = np.stack([_rates(topology, faults, rail) for rail in tables])
+    host_shape = (count,) if nics is None else (topology.rails, count)
+    loads, host_out, host_in = np.zeros_like(rates), *np.zeros((2, math.prod(host_shape)))
     injected = np.zeros(len(topology.coordinates))
-    hops_bytes = np.array([traffic.total_bytes - float(sent.size_bytes.sum())])
+    hop_bytes, longest = 0.0, 0
     into = sent.in_rail - sent.in_rail % planes + sent.out_rail % planes
     there = (sent.source, sent.out_rail, sent.target, into)
     back = (sent.target, into, sent.source, sent.out_rail)
-    for share, (source, out, target, arrival) in ((protocol.forward, there), (protocol.backward, back)):
+    ways = ((protocol.forward, there), (protocol.backward, back))
+    for share, (source, out, target, arrival) in ways if protocol.backward else ways[:1]:
         sizes = share * sent.size_bytes
         host_out += np.bincount(out * count + source, sizes, len(host_out))
         host_in += np.bincount(arrival * count + target, sizes, len(host_in))
         leaves = (router[source] != router[target]) | (out != arrival)
         injected += np.bincount(router[source[leaves]], sizes[leaves], len(injected))
-        for table in _tables(topology) if share else ():
-            on = np.full(len(out), True) if topology.is_fabric else out == table
+        for table in tables:
+            on: slice | NDArray[np.bool_] = slice(None) if is_one else out == table
             first = np.where(topology.is_fabric, out, 0)[on] * len(topology.coordinates) + router[source[on]]
             end = np.where(topology.is_fabric, arrival, 0)[on] * count + target[on]
             down = _on_table(topology, faults.down, table)
             carried = topology.carry(first, end, sent.size_bytes[on], frozenset(down))
             loads[table] += share * carried.link_bytes
             if source is sent.source:
-                hops_bytes = padded_sum(hops_bytes, carried.hops_bytes)
+                hop_bytes += float(carried.link_bytes.sum())
+                longest = max(longest, carried.longest)
     return LinkLoads(
         topology=topology,
         protocol=protocol,
-        link_bytes=loads[0] if topology.is_fabric else loads,
-        rate_gbyte_s=rates[0] if topology.is_fabric else rates,
-        host_out_bytes=host_out.reshape(topology.rails, count),
-        host_in_bytes=host_in.reshape(topology.rails, count),
+        link_bytes=loads[0] if is_one else loads,
+        rate_gbyte_s=rates[0] if is_one else rates,
+        host_out_bytes=host_out.reshape(host_shape),
+        host_in_bytes=host_in.reshape(host_shape),
         injected_bytes=injected.reshape(topology.extents),
-        hops_bytes=hops_bytes,
+        hop_bytes=hop_bytes,
+        payload_bytes=traffic.total_bytes,
+        max_dilation=longest,
         nics=nics,
     )
-
-
-def _tables(topology: Topology) -> range:
-    """Return the rails whose links have a table of their own: one for all rails of a fabric."""
-    return range(1 if topology.is_fabric else topology.rails)
 
 
 def _on_table(topology: Topology, names: Iterable[str], rail: int) -> list[str]:

@@ -31,7 +31,7 @@ class RankNics:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NicMessages:
-    """Messages between NICs; arrays of one shape. Nodes are indices into `topology.nodes`."""
+    """Messages between NICs; arrays of one shape, or (1,) for the one rail of all. Nodes are indices into `nodes`."""
 
     source: Ints
     target: Ints
@@ -49,13 +49,20 @@ def local_ranks(nodes: Ints) -> Ints:
     return local
 
 
-def messages(nodes: Ints, traffic: Traffic, nics: RankNics) -> NicMessages:
-    """Return the messages that leave a node, by NIC; rank k is on node `nodes[k]`."""
+def messages(nodes: Ints, traffic: Traffic, nics: RankNics | None) -> NicMessages:
+    """Return the messages that leave a node, by NIC; rank k is on node `nodes[k]`. Without `nics` all take rail 0."""
+    senders, receivers = nodes[traffic.source], nodes[traffic.target]
+    leaves = senders != receivers
+    if nics is None:
+        first = np.zeros(1, dtype=np.int64)
+        sizes = traffic.size_bytes[leaves]
+        return NicMessages(
+            source=senders[leaves], target=receivers[leaves], out_rail=first, in_rail=first, size_bytes=sizes
+        )
     local = local_ranks(nodes)
     if len(local) and int(local.max()) >= len(nics.assigned):
         valid = f"at most {len(nics.assigned)} on a node, as many as have NICs"
         raise InputError("nics", "ranks", int(local.max()) + 1, valid)
-    leaves = nodes[traffic.source] != nodes[traffic.target]
     source, target, sizes = traffic.source[leaves], traffic.target[leaves], traffic.size_bytes[leaves]
     receiver = local[target]
     sender = receiver if nics.by_peer else local[source]

@@ -297,8 +297,8 @@ class Topology(Network):
         for column in places.T:
             on = column >= 0
             loads += added(column[on].astype(np.int64), sizes[on], len(loads))
-        lengths = (places >= 0).sum(axis=1)
-        return Carried(link_bytes=loads.reshape(self.link_rates.shape), hops_bytes=added(lengths, sizes, 1))
+        longest = int((places[sizes > 0] >= 0).sum(axis=1).max(initial=0))
+        return Carried(link_bytes=loads.reshape(self.link_rates.shape), longest=longest)
 
     def _carry_chosen(self, source: Ints, node: Ints, sizes: Floats, gone: frozenset[str]) -> Carried:
         """Return the expected loads by the rule; InputError for more than `MOST_CHOOSING` routers."""
@@ -314,7 +314,7 @@ class Topology(Network):
         expected = expected_loads(chosen, sent)
         loads = np.zeros(self.link_rates.shape)
         loads.flat[[self.link_places[link.name] for link in chosen.links]] = expected.link_bytes
-        return Carried(link_bytes=loads, hops_bytes=expected.hops_bytes)
+        return Carried(link_bytes=loads, longest=expected.longest)
 
     # The document, and what is kept.
 

@@ -14,27 +14,18 @@ _NARROWINGS = 48
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Carried:
-    """Bytes of every link in the shape of `Topology.link_rates`; `hops_bytes[h]` are those that travel h links."""
+    """Bytes of every link in the shape of `Topology.link_rates`, and the number of links on the longest way in use."""
 
     link_bytes: Floats
-    hops_bytes: Floats
+    longest: int
 
     def __add__(self, other: Carried) -> Carried:
         """Return the sum of both loads."""
-        hops_bytes = padded_sum(self.hops_bytes, other.hops_bytes)
-        return Carried(link_bytes=self.link_bytes + other.link_bytes, hops_bytes=hops_bytes)
+        return Carried(link_bytes=self.link_bytes + other.link_bytes, longest=max(self.longest, other.longest))
 
     def scaled(self, part: float) -> Carried:
         """Return a part of the load."""
-        return Carried(link_bytes=self.link_bytes * part, hops_bytes=self.hops_bytes * part)
-
-
-def padded_sum(one: Floats, other: Floats) -> Floats:
-    """Return the sum of two arrays of any lengths; the shorter one is filled up with 0."""
-    total = np.zeros(max(len(one), len(other)))
-    for part in (one, other):
-        total[: len(part)] += part
-    return total
+        return Carried(link_bytes=self.link_bytes * part, longest=self.longest if part else 0)
 
 
 def added(place: Ints, sizes: Floats, count: int = 0) -> Floats:

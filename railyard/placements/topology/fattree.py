@@ -101,10 +101,6 @@ class FatTree(Switched):
         """Return the links from a leaf to every spine."""
         return [self.link(leaf * self.spines + spine, rail) for spine in range(self.spines)]
 
-    def hops(self, sources: Ints, destinations: Ints) -> Ints:
-        hops: Ints = np.where(sources[..., 0] == destinations[..., 0], 0, 2)
-        return hops
-
     @property
     def address_limits(self) -> Mapping[str, tuple[int, int]]:
         return {"tree.leaves": (self.leaves, MOST_LEAVES), "spines": (self.spines, self._switches)}

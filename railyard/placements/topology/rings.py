@@ -48,7 +48,7 @@ def carry(at: Ints32, source: Ints, target: Ints, sizes: Floats, *, extents: Coo
         far = np.abs(np.subtract.outer(np.arange(extent), np.arange(extent)))
         distances.append(np.tile(np.minimum(far, extent - far).ravel(), rings))
         sums.append(np.zeros(rings * extent**2))
-    hops_bytes = np.zeros(sum(extent // 2 for extent in extents) + 1)
+    longest = 0
     for start in range(0, len(sizes), _AT_ONCE):
         some = slice(start, start + _AT_ONCE)
         total = np.zeros(1, dtype=np.int64)
@@ -56,13 +56,13 @@ def carry(at: Ints32, source: Ints, target: Ints, sizes: Floats, *, extents: Coo
             index = leaving[dimension][source[some]] + arriving[dimension][target[some]]
             sums[dimension] += np.bincount(index, sizes[some], len(sums[dimension]))
             total = total + distances[dimension][index]
-        hops_bytes += np.bincount(total, sizes[some], len(hops_bytes))
+        longest = max(longest, int(total[sizes[some] > 0].max(initial=0)))
     loads = np.zeros((*extents, 3, 2))
     for dimension, extent in enumerate(extents):
         others = [extents[d] for d in range(3) if d != dimension]
         ring_loads = (sums[dimension].reshape(-1, extent**2) @ _between(extent)).reshape(*others, extent, 2)
         loads[..., dimension, :] = np.moveaxis(ring_loads, 2, dimension)
-    return Carried(link_bytes=loads, hops_bytes=hops_bytes)
+    return Carried(link_bytes=loads, longest=longest)
 
 
 def _between(extent: int) -> Floats:

@@ -223,16 +223,11 @@ class Switched(Topology):
 
     def carry_along(self, at: Ints, node: Ints, sizes: Floats) -> Carried:
         """Return the bytes of packets that follow `steps` from switches to nodes."""
-        loads, by_hops = np.zeros(len(self.wiring.source)), list[float]()
-        end = self.last_switches(at, node)
-        while len(at):
-            here = at == end
-            by_hops.append(float(sizes[here].sum()))
-            at, end, node, sizes = (values[~here] for values in (at, end, node, sizes))
-            link = self.steps(at, node)
-            loads += added(link, sizes, len(loads))
-            at = self.wiring.target[link]
-        return Carried(link_bytes=loads, hops_bytes=np.array(by_hops or [0.0]))
+        loads, longest = np.zeros(len(self.wiring.source)), 0
+        for on, link in self._hop_by_hop(at, node):
+            loads += added(link, sizes[on], len(loads))
+            longest += bool(sizes[on].any())
+        return Carried(link_bytes=loads, longest=longest)
 
     @property
     def cut_weights(self) -> tuple[tuple[float, ...], ...]:

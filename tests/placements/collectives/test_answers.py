@@ -124,20 +124,6 @@ def test_each_choice_of_a_job_has_a_file_of_rules_of_its_own() -> None:
     assert names == files == {"bcast-chain-8.rules", "bcast-chain-16.rules"}
 
 
-@pytest.mark.parametrize(
-    ("choice", "library", "error"),
-    [
-        ("allreduce:ring@64KiB", "openmpi", "'ring@64KiB' is not valid; expected ALGORITHM@BYTES, such as ring@65536"),
-        ("allreduce:ring@65536", "mpich", "'ring@' is not valid; expected no @ with mpich"),
-        ("allreduce:own-ring@8", "openmpi", "'own-ring@8' is not valid"),
-    ],
-)  # fmt: skip
-def test_a_rule_that_cannot_be_is_one_line(choice: str, library: str, error: str) -> None:
-    with pytest.raises(InputError) as caught:
-        libraries.environment(choice, libraries.libraries()[library])
-    assert error in str(caught.value)
-
-
 @pytest.mark.parametrize(("cost", "verdict"), [(100.0, "holds"), (140.0, "no difference shown"), (170.0, "violated")])
 def test_guidelines_have_verdicts(cost: float, verdict: str) -> None:
     """An allreduce of the cost of a reduce-scatter and an allgather; 16 times larger messages take longer."""

@@ -165,7 +165,7 @@ def test_what_cannot_be_made_is_one_line(words: list, error: str) -> None:  # ty
 
 
 def test_links_place_and_fit_take_a_made_matrix(railyard: Run, tmp_path: Path) -> None:
-    """The 64 ranks of a recursive doubling exchange 1 MiB in six steps; a Bine butterfly loads a dragonfly less."""
+    """The 64 ranks of a recursive doubling exchange 1 MiB in six steps."""
     path = tmp_path / "doubling.csv"
     made = "matrix make --collective allreduce --algorithm recursive-doubling --ranks 64 --bytes 1MiB"
     assert railyard(*made.split(), "--output", path).stdout == f"{path}: 64 ranks, 384 rows\n"
@@ -242,17 +242,20 @@ def test_every_setting_of_a_library_has_a_variable_and_a_known_matrix(name: str)
 
 
 @pytest.mark.parametrize(
-    ("choice", "error"),
+    ("choice", "library", "error"),
     [
-        ("allreduce:rung", "(did you mean 'ring'?); expected with mpich: recursive-doubling,"),
-        ("allreduce:own-rung", "(did you mean 'own-ring'?); expected own-ring,"),
-        ("allsum:ring", "algorithms: 'allsum:ring' is not valid; expected default, or COLLECTIVE:ALGORITHM of"),
-        ("ring", "algorithms: 'ring' is not valid"),
+        ("allreduce:rung", "mpich", "(did you mean 'ring'?); expected with mpich: recursive-doubling,"),
+        ("allreduce:own-rung", "mpich", "(did you mean 'own-ring'?); expected own-ring,"),
+        ("allsum:ring", "mpich", "algorithms: 'allsum:ring' is not valid; expected default, or COLLECTIVE:ALGORITHM"),
+        ("ring", "mpich", "algorithms: 'ring' is not valid"),
+        ("allreduce:ring@64KiB", "openmpi", "'ring@64KiB' is not valid; expected ALGORITHM@BYTES, such as ring@65536"),
+        ("allreduce:ring@65536", "mpich", "'ring@' is not valid; expected no @ with mpich"),
+        ("allreduce:own-ring@8", "openmpi", "'own-ring@8' is not valid"),
     ],
-)  # fmt: skip
-def test_a_choice_that_a_library_lacks_is_one_line(choice: str, error: str) -> None:
+)
+def test_a_choice_that_a_library_lacks_is_one_line(choice: str, library: str, error: str) -> None:
     with pytest.raises(InputError) as caught:
-        libraries.environment(choice, libraries.libraries()["mpich"])
+        libraries.environment(choice, libraries.libraries()[library])
     assert error in str(caught.value)
 
 

@@ -120,21 +120,6 @@ def test_the_kernels_tables_lead_where_the_routes_do(topology: Topology, dead: b
             assert not dead or not {cable, topology.reverse(cable)} & set(wanted)
 
 
-@pytest.mark.parametrize(
-    "topology",
-    [*KINDS.values(), *GROUPED.values(), gemini("5x3x1"), gemini("3x1x1")],
-    ids=[*KINDS, *GROUPED, "5x3x1", "3x1x1"],
-)
-def test_every_dead_cable_has_a_detour(topology: Topology) -> None:
-    cables = [link for link in topology.links() if link.step > 0 and link.source.rail == 0]
-    for cable in cables[:: 1 + len(cables) // 12]:
-        gone = [cable, topology.reverse(cable)]
-        around = topology.detours(gone, 0)
-        for source, destination in itertools.product(topology.coordinates, topology.destinations):
-            links = list(topology.walk(Router(coordinate=source), destination, around))
-            assert not set(gone) & set(links)
-
-
 def test_a_corner_that_is_cut_off_is_named() -> None:
     corner = mesh(2, 2)
     gone = [k for k in corner.links() if Router(coordinate=(0, 0)) in (k.source, k.target)]
@@ -196,11 +181,6 @@ def test_custom_lays_a_grid_over_a_kind_with_two_coordinates() -> None:
     assert boxes.unfit(even, (8, 3), 1) == ""
     with pytest.raises(InputError, match="for custom on 3x8 nodes: 3x8, 8x3"):
         place("custom", allocate(even, "contiguous"), (4, 6))
-
-
-def test_a_kind_without_a_lattice_lists_its_tests() -> None:
-    lines = files.links(mesh(2, 2)).splitlines()
-    assert {line.split()[0] for line in lines} == {"host", "test"} and len(lines) > 8
 
 
 def test_link_classes_are_the_files_own() -> None:

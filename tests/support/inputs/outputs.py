@@ -56,7 +56,7 @@ def parse(case: dict[str, Any], text: str, source: str = "output.txt") -> Readin
         return launch.parser(case["reader"], case.get("parameters", {}))(text, "", source)
     profile = mpip.parse(text, source)
     series, missing = list(profile.series), profile.not_measured
-    return Reading(program="mpiP", version="", ranks=profile.ranks, series=series, not_measured=missing)
+    return Reading(program="mpiP", version="", ranks=None, series=series, not_measured=missing)
 
 
 def samples() -> dict[str, tuple[Parser, str, str]]:

@@ -88,8 +88,7 @@ def _tree(path: Path) -> Any:
                 file.write_text(f"{content}\n")
             except OSError:  # a folder where a file is, or a name that no file can have
                 continue
-    chosen = [device for device in sysfs.devices(root / "sys") if not device.why_not]
-    return sysfs.ports_of_one_card(chosen), inventory.nic_notes(root / "sys"), node.describe(root, {})
+    return inventory.nic_notes(sysfs.devices(root / "sys")), node.describe(root, {})
 
 
 TREE = """\

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -182,8 +182,8 @@ def cells(mpi: Mpi, asked: Mapping[str, str], placed: Placement, torus: str) -> 
         )
 
 
-def measure(console: Console) -> list[Mapping[str, Any]]:
-    """Print the table of all cells, and return them."""
+def measure(console: Console) -> None:
+    """Print the table of all cells."""
     found: list[Cell] = []
     for name, text in NETWORKS.items():
         topology, torus = network(text), f"bench-{name}"
@@ -208,4 +208,3 @@ def measure(console: Console) -> list[Mapping[str, Any]]:
     console.print(f"proof right {right} of {len(found)}, wrong setting named {wrong} of {len(found)}")
     whys = [f"{c.network}, {c.mpi}, {c.asked}: {c.right}{c.wrong}" if c.right or c.wrong else "" for c in found]
     mpis.summarise(console, [(cell.verdict, why) for cell, why in zip(found, whys, strict=True)])
-    return [asdict(cell) for cell in found]

@@ -15,11 +15,12 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import yaml
 from rich.console import Console
 from rich.table import Table
 from support.mpis import mpis
@@ -94,8 +95,8 @@ class Cell:
     why: str = ""
 
 
-def measure(console: Console, on: Machine = PRETENDED) -> list[dict[str, Any]]:
-    """Print the matrix, one line per order and binding, and each reason once; return its cells."""
+def measure(console: Console, on: Machine = PRETENDED) -> None:
+    """Print the matrix, one line per order and binding, and each reason once."""
     with ExitStack() as stack:
         for name, topology in zip(on.tori, (on.torus, on.grouped), strict=True):
             if name:
@@ -114,7 +115,6 @@ def measure(console: Console, on: Machine = PRETENDED) -> list[dict[str, Any]]:
         table.add_row(name, *(by_place.get((name, column), "-") for column in columns))
     console.print(table)
     mpis.summarise(console, [(cell.verdict, cell.why) for cell in found])
-    return [asdict(cell) for cell in found]
 
 
 def placements(on: Machine = PRETENDED) -> dict[str, Placement]:
@@ -129,12 +129,7 @@ def _is_grouped(name: str) -> bool:
 @cache
 def network(topology: str) -> Topology:
     """Return a topology by its name, or by its text."""
-    if "\n" not in topology:
-        return catalog.load(topology)
-    with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
-        file.write(topology)
-        file.flush()
-        return catalog.load(file.name)
+    return catalog.parse(yaml.safe_load(topology), source="text") if "\n" in topology else catalog.load(topology)
 
 
 def one(name: str, on: Machine = PRETENDED) -> Placement:

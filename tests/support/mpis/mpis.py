@@ -29,6 +29,7 @@ from railyard.placements.topology.base import Topology
 from railyard.records.folded import ranks
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import lifecycle
+from railyard.torus.virtual.lifecycle import VirtualTorus
 
 #: A launch is ended after so many seconds.
 LAUNCH_LIMIT_S = 60
@@ -163,11 +164,11 @@ def clean() -> dict[str, str]:
 
 
 @contextmanager
-def torus(topology: Topology, name: str, shape: Shape) -> Iterator[str]:
-    """Have a virtual torus up, and yield its name."""
-    lifecycle.up(topology, name=name, shape=shape)
+def torus(topology: Topology, name: str, shape: Shape) -> Iterator[VirtualTorus]:
+    """Have a virtual torus up."""
+    running, _ = lifecycle.up(topology, name=name, shape=shape)
     try:
-        yield name
+        yield running
     finally:
         lifecycle.down(name)
 

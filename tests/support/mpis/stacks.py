@@ -161,8 +161,8 @@ def _shares(folder: Path) -> tuple[float, ...]:
     return tuple(first / max(1, first + second) for first, second in sent.values())
 
 
-def measure(console: Console) -> list[dict[str, Any]]:
-    """Print the table of stacks and policies; return its cells."""
+def measure(console: Console) -> None:
+    """Print the table of stacks and policies."""
     known = {mpi.name: mpi for mpi in INSTALLED}
     found = []
     with torus() as (name, placed):
@@ -177,6 +177,3 @@ def measure(console: Console) -> list[dict[str, Any]]:
         table.add_row(mpi, stack, *(texts[policy] for policy in POLICIES))
     console.print(table)
     mpis.summarise(console, [(cell.verdict, cell.why) for cell in found])
-    return [
-        {"mpi": c.mpi, "stack": c.stack, "policy": c.policy, "verdict": c.verdict, "shares": c.shares} for c in found
-    ]

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from support.packets.hot_spot import cycle
 from support.packets.simulated import simulated
 from support.rank_zero import rank_zero
 
@@ -25,7 +24,6 @@ TORUS = "gemini-4x4x4-two-nodes"
 TRANSFER_BYTES = 1 << 18
 #: Bytes that each node of a load sends: it lasts longer than a phase.
 LOAD_BYTES = 1 << 21
-LOADS = ("none", "halo", "permutation", "incast")
 TOLERANCE_PERCENT = 3.0
 
 
@@ -44,19 +42,10 @@ def phases(topology: Topology) -> list[list[Link]]:
 
 
 def load(topology: Topology, pattern: str) -> list[Message]:
-    """Return what the second nodes of the routers send."""
-    seconds = [index for index, node in enumerate(topology.nodes) if node.slot == 1]
-    if pattern == "none":
-        return []
-    if pattern == "incast":
-        return [Message(source=node, target=seconds[0], size_bytes=LOAD_BYTES) for node in seconds[1:]]
-    if pattern == "permutation":
-        return cycle(np.array(seconds), LOAD_BYTES)
-    at = {topology.nodes[index].coordinate: index for index in seconds}
-    return [
-        Message(source=at[link.source.coordinate], target=at[link.target.coordinate], size_bytes=LOAD_BYTES // 6)
-        for link in topology.first_rail
-    ]
+    """Return what the second nodes of the routers send: nothing (`none`), or all to the first of them (`incast`)."""
+    first, *others = [index for index, node in enumerate(topology.nodes) if node.slot == 1]
+    sent = [Message(source=node, target=first, size_bytes=LOAD_BYTES) for node in others]
+    return sent if pattern == "incast" else []
 
 
 def left(topology: Topology, pattern: str) -> dict[str, float]:
@@ -77,14 +66,13 @@ def left(topology: Topology, pattern: str) -> dict[str, float]:
     return shares
 
 
-def rows(loads: tuple[str, ...] = LOADS) -> Iterator[dict[str, Any]]:
+def rows(loads: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     """Yield for each load the shares that are left, and topobw's verdict."""
     topology = catalog.load(TORUS)
     for pattern in loads:
         shares = left(topology, pattern)
         verdict = rank_zero.topobw(TORUS, (), tolerance_percent=TOLERANCE_PERCENT, left=shares, slots=1)
         yield {
-            "load": pattern,
             "links": verdict["links"],
             "median_left": float(np.median(list(shares.values()))),
             "least_left": min(shares.values()),

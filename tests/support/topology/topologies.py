@@ -1,7 +1,12 @@
-"""Make topologies in one line."""
+"""Make topologies in one line, and traffic as of programs that number their ranks in their own way."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
+from railyard.placements.linkload.traffic import Traffic
 from railyard.placements.topology.base import LinkClass
 from railyard.placements.topology.torus import Dimension, Torus
 
@@ -30,3 +35,9 @@ def gemini(extents: str, nodes_per_router: int = 1, rails: int = 1) -> Torus:
         nodes_per_router=nodes_per_router,
         rails=rails,
     )
+
+
+def renumbered(sent: Traffic, seed: int) -> Traffic:
+    """Return traffic as of a captured program, whose ranks are numbered at random."""
+    number = np.random.default_rng(seed).permutation(sent.ranks).astype(np.int32)
+    return replace(sent, source=number[sent.source], target=number[sent.target], is_measured=True)

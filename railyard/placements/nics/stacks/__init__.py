@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from railyard.base.errors import InputError
@@ -47,9 +47,9 @@ class NicStack:
 
     `setters` has the policies that it can express, by name. `by_rank` is the policy whose setter passes each rank the
     NIC that any policy assigns to it (empty: none does). `by_binding`: the stack itself chooses the nearest NIC, by
-    the CPUs that a rank may run on. `default` are variables that restore the library's own choice where a site's
-    modules often change it. A `general` stack is selected only if an environment names no other. `source` is the
-    document that the variables come from, as Markdown.
+    the CPUs that a rank may run on. `always` are variables beside those of every setter; `default` are those that
+    restore the library's own choice where a site's modules often change it. A `general` stack is selected only if an
+    environment names no other. `source` is the document that the variables come from, as Markdown.
     """
 
     name: str
@@ -57,6 +57,7 @@ class NicStack:
     source: str
     by_rank: str = "round-robin"
     by_binding: bool = False
+    always: Mapping[str, str] = field(default_factory=dict)
     default: Mapping[str, str] = field(default_factory=dict)
     general: bool = False
 
@@ -73,6 +74,7 @@ class NicStack:
             able = ", ".join(map(str, self.policies()))
             raise InputError("nics", "policy", str(policy), f"with {self.name}: {able}")
         settings = setter(policy, on)
+        settings = replace(settings, environment={**self.always, **settings.environment})
         if not policy.kind.with_gpus:
             return settings
         # Every launcher passes on in the same way the variable that shows each rank its GPU.
@@ -81,7 +83,7 @@ class NicStack:
             {**variables, **runtime.always, runtime.variable: gpu}
             for variables, gpu in zip(settings.by_local_rank or ({},) * on.ranks, gpus(policy, on), strict=True)
         )
-        return Settings(environment=settings.environment, by_local_rank=by_rank)
+        return replace(settings, by_local_rank=by_rank)
 
     def _setter(self, policy: NicPolicy) -> Setter | None:
         """Return the setter of a policy; one by GPU or number needs a stack that is passed each rank's NIC."""
@@ -92,12 +94,14 @@ class NicStack:
 def same(**environment: str) -> Setter:
     """Set the same variables for every rank.
 
-    `{k}` is the policy's NIC, `{nic}` its name, `{n}` the number of NICs, `{nics}` their names with commas between.
+    `{k}` is the policy's NIC, `{nic}` its name, `{n}` the number of NICs, `{nics}` their names with commas between,
+    `{ports}` the first port of each unit, 0:1,1:1.
     """
 
     def make(policy: ChosenPolicy, on: Host) -> Settings:
-        k = policy.nic or 0
-        words = {"k": k, "nic": on.nics[k], "n": len(on.nics), "nics": ",".join(on.nics)}
+        k, n = policy.nic or 0, len(on.nics)
+        ports = ",".join(f"{unit}:1" for unit in range(n))
+        words = {"k": k, "nic": on.nics[k], "n": n, "nics": ",".join(on.nics), "ports": ports}
         return Settings(environment={name: value.format(**words) for name, value in environment.items()})
 
     return make
@@ -120,29 +124,6 @@ def per_rank(**environment: str) -> Setter:
 def one_nic(**environment: str) -> dict[str, Setter]:
     """Return the setters of a stack whose ranks use one NIC each, by variables that name it."""
     return {"round-robin": per_rank(**environment), "nic-K": same(**environment), "local-nic": per_rank(**environment)}
-
-
-def multirail(library: str) -> Setter:
-    """List every unit's first port, 0:1,1:1, in variables that begin with the name of a library."""
-
-    def make(policy: ChosenPolicy, on: Host) -> Settings:
-        ports = ",".join(f"{unit}:1" for unit in range(len(on.nics)))
-        return Settings(environment={f"{library}_MULTIRAIL": "1", f"{library}_MULTIRAIL_MAP": ports})
-
-    return make
-
-
-def with_always(always: Mapping[str, str], setters: Mapping[str, Setter]) -> dict[str, Setter]:
-    """Set variables for all ranks in addition to those of each setter."""
-
-    def added(setter: Setter) -> Setter:
-        def make(policy: ChosenPolicy, on: Host) -> Settings:
-            own = setter(policy, on)
-            return Settings(environment={**always, **own.environment}, by_local_rank=own.by_local_rank)
-
-        return make
-
-    return {policy: added(setter) for policy, setter in setters.items()}
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from railyard.placements.nics.policies import ChosenPolicy, Host, assign
-from railyard.placements.nics.stacks import NicStack, Settings, multirail, one_nic, per_rank, same, with_always
+from railyard.placements.nics.stacks import NicStack, Settings, one_nic, per_rank, same
 
 
 def ranks_by_nic(policy: ChosenPolicy, on: Host) -> Settings:
@@ -12,7 +12,7 @@ def ranks_by_nic(policy: ChosenPolicy, on: Host) -> Settings:
     for local, (nic,) in enumerate(assign(policy, on)):
         ranks.setdefault(nic, []).append(str(local))
     text = ";".join(f"{nic}:{','.join(ranks[nic])}" for nic in sorted(ranks))
-    return Settings(environment={"MPICH_OFI_NIC_POLICY": "USER", "MPICH_OFI_NIC_MAPPING": text})
+    return Settings(environment={"MPICH_OFI_NIC_MAPPING": text})
 
 
 def nics_by_rank(policy: ChosenPolicy, on: Host) -> Settings:
@@ -76,6 +76,7 @@ STACKS = (
     NicStack(
         name="cray-mpich-user",
         setters=dict.fromkeys(("round-robin", "nic-K", "local-nic"), ranks_by_nic),
+        always={"MPICH_OFI_NIC_POLICY": "USER"},
         source="[intro_mpi(3)](https://cpe.ext.hpe.com/docs/mpt/mpich/intro_mpi.html)",
     ),
     # Intel MPI, developer reference, "NIC Pinning": I_MPI_MULTIRAIL deals a node's NICs to its ranks by their
@@ -140,13 +141,11 @@ STACKS = (
     # chooses the nearest.
     NicStack(
         name="ucx-tcp",
-        setters=with_always(
-            UCX_OVER_TCP,
-            {
-                **one_nic(UCX_NET_DEVICES="{nic}"),
-                "stripe": same(UCX_NET_DEVICES="{nics}", UCX_MAX_RNDV_RAILS="{n}", UCX_MAX_EAGER_RAILS="{n}"),
-            },
-        ),
+        setters={
+            **one_nic(UCX_NET_DEVICES="{nic}"),
+            "stripe": same(UCX_NET_DEVICES="{nics}", UCX_MAX_RNDV_RAILS="{n}", UCX_MAX_EAGER_RAILS="{n}"),
+        },
+        always=UCX_OVER_TCP,
         source="UCX FAQ; [UCX pull request 9839](https://github.com/openucx/ucx/pull/9839)",
     ),
     # UCX over TCP before 1.17, which leaves the NIC of a connection to the routing table. Ranks that open one device
@@ -154,7 +153,8 @@ STACKS = (
     # leave by the second device.
     NicStack(
         name="ucx-tcp-unbound",
-        setters=with_always(UCX_OVER_TCP, one_nic(UCX_NET_DEVICES="{nic}")),
+        setters=one_nic(UCX_NET_DEVICES="{nic}"),
+        always=UCX_OVER_TCP,
         source="`ucx-tcp`'s, before UCX 1.17",
     ),
     # libfabric's cxi provider: FI_CXI_DEVICE_NAME restricts it to a list of devices, cxi0,cxi1 (fi_cxi(7)). For Open
@@ -173,7 +173,8 @@ STACKS = (
     # libfabric's tcp provider: FI_TCP_IFACE requests a network interface, one per rank (fi_tcp(7)).
     NicStack(
         name="ofi-tcp",
-        setters=with_always(OFI_OVER_TCP, one_nic(FI_TCP_IFACE="{nic}")),
+        setters=one_nic(FI_TCP_IFACE="{nic}"),
+        always=OFI_OVER_TCP,
         source="[fi_tcp(7)](https://ofiwg.github.io/libfabric/main/man/fi_tcp.7.html)",
     ),
     # libfabric's opx provider, fi_opx(7): FI_OPX_HFI_SELECT is UNIT, or TYPE:UNIT:DATA selectors.
@@ -187,7 +188,10 @@ STACKS = (
     # PSM3_MULTIRAIL_MAP are PSM2's.
     NicStack(
         name="psm3",
-        setters={**one_nic(PSM3_MULTIRAIL="0", PSM3_NIC="{nic}"), "stripe": multirail("PSM3")},
+        setters={
+            **one_nic(PSM3_MULTIRAIL="0", PSM3_NIC="{nic}"),
+            "stripe": same(PSM3_MULTIRAIL="1", PSM3_MULTIRAIL_MAP="{ports}"),
+        },
         source="libfabric, prov/psm3/psm3/psm_ep.c",
     ),
     # libfabric's verbs provider, fi_verbs(7): FI_VERBS_DEVICE_NAME names one verbs device.
@@ -213,7 +217,10 @@ STACKS = (
     # node, so alternation needs the wrapper.
     NicStack(
         name="psm2",
-        setters={**one_nic(PSM2_MULTIRAIL="0", HFI_UNIT="{k}"), "stripe": multirail("PSM2")},
+        setters={
+            **one_nic(PSM2_MULTIRAIL="0", HFI_UNIT="{k}"),
+            "stripe": same(PSM2_MULTIRAIL="1", PSM2_MULTIRAIL_MAP="{ports}"),
+        },
         source="PSM2, psm_ep.c; Open MPI FAQ, [Omni-Path](https://www.open-mpi.org/faq/?category=opa)",
     ),
     # PyTorch's Gloo: GLOO_SOCKET_IFNAME lists network interfaces, which collectives take in turn.
@@ -238,10 +245,8 @@ STACKS = (
     ),
     NicStack(
         name="nccl-socket",
-        setters=with_always(
-            {"NCCL_NET": "Socket"},
-            {**one_nic(NCCL_SOCKET_IFNAME="={nic}"), "stripe": same(NCCL_SOCKET_IFNAME="={nics}")},
-        ),
+        setters={**one_nic(NCCL_SOCKET_IFNAME="={nic}"), "stripe": same(NCCL_SOCKET_IFNAME="={nics}")},
+        always={"NCCL_NET": "Socket"},
         source=NCCL_SOURCE,
     ),
 )

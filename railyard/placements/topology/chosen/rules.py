@@ -68,9 +68,8 @@ def valiant(ways: Ways, sent: Floats) -> Carried:
         arrived = np.where(to_part == hops, entry, 0.0).T @ share
         arrived[own] = 0.0
         second += arrived
-        flows.by_hops += added((hops + onwards).ravel(), arrived.ravel(), len(flows.by_hops))
+        flows.note(hops + onwards, arrived)
     flows.add(second, ways.distance, count=False)
-    flows.by_hops[0] += 0.0 if parts > 2 else np.where(own, 0.0, sent).sum()
     return flows.carried()
 
 
@@ -86,13 +85,16 @@ class _Flows:
     def __init__(self, chosen: Ways) -> None:
         self.chosen = chosen
         self.loads = np.zeros(len(chosen.links))
-        self.by_hops = np.zeros(2 * len(chosen.routers) + 1)
+        self.longest = 0
         self.rings = np.array([2 * link.dimension + (link.step < 0) for link in chosen.links], dtype=np.int64)
 
     def carried(self) -> Carried:
         """Return the loads, link by link."""
-        last = int(np.flatnonzero(self.by_hops).max(initial=0))
-        return Carried(link_bytes=self.loads, hops_bytes=self.by_hops[: last + 1])
+        return Carried(link_bytes=self.loads, longest=self.longest)
+
+    def note(self, hops: Ints, sent: Floats) -> None:
+        """Note the longest way that has bytes; `hops` are the links of flows, and both arrays have one shape."""
+        self.longest = max(self.longest, int(hops[sent > 0].max(initial=0)))
 
     def add(self, sent: Floats, distance: Floats, *, straight: bool = False, count: bool = True) -> None:
         """Add flows of `sent[router, end]` bytes; `distance` has the same shape, 0 at an end.
@@ -101,7 +103,7 @@ class _Flows:
         link that they came by, of which the last means none.
         """
         if count:
-            self.by_hops += added(self.hops(distance).ravel(), sent.ravel(), len(self.by_hops))
+            self.note(self.hops(distance), sent)
         for ends, steps in self._steps(distance):
             self._move(sent[:, ends], distance[:, ends], steps[::-1], straight)
 

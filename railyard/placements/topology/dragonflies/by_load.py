@@ -27,15 +27,11 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from railyard.placements.arrays import Floats, Ints, NDArray, np
 from railyard.placements.topology.carried import Carried, added, best_between, busiest, summed
 from railyard.placements.topology.dragonflies.grouped import BY_LOAD, Grouped
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-MOST_HOPS = 8
 STEEPNESS = 8
 ROUNDS = 12
 #: A step that lowers the busiest link's time by a smaller part than this is the last.
@@ -97,8 +93,6 @@ def _valiant(topology: Grouped, source: Ints, target: Ints, sizes: Floats) -> Ca
 
     `source` and `target` are switches, as indices into `coordinates`; `sizes` are the bytes of each message.
     """
-    from scipy.sparse import csr_array  # imported here: takes half of a command's start
-
     count, hosts = topology.group_count, len(topology.hosts)
     groups = topology.groups
     # Bytes from every switch to every group, and to every switch from every group.
@@ -108,10 +102,7 @@ def _valiant(topology: Grouped, source: Ints, target: Ints, sizes: Floats) -> Ca
     ways = (count - 2) * topology.cables
     _add_ends(topology, loads, sent / ways, outwards=True)
     _add_ends(topology, loads, received / ways, outwards=False)
-    flat = added(groups[source] * count + groups[target], sizes, count * count)
-    between = flat.reshape(count, count)
-    pairs = csr_array((sizes, (source, target)), shape=(hosts, hosts))
-    by_hops = np.zeros(MOST_HOPS)
+    between = added(groups[source] * count + groups[target], sizes, count * count).reshape(count, count)
     # Every (third, first, last) group where there is traffic from first to last.
     s, t = np.nonzero(between)
     v, pair = (at.ravel() for at in np.meshgrid(np.arange(count), np.arange(len(s)), indexing="ij"))
@@ -119,14 +110,23 @@ def _valiant(topology: Grouped, source: Ints, target: Ints, sizes: Floats) -> Ca
     distinct = (v != s) & (v != t)
     v, s, t = v[distinct], s[distinct], t[distinct]
     for k, m in itertools.product(range(topology.cables), repeat=2):
-        into, out = topology.gate[v, s, k], topology.gate[v, t, m]
         moved = between[s, t] / ways / topology.cables
-        length = _add_middle(topology, loads, (v, into, out), moved)
-        first, last = topology.gate[s, v, k], topology.gate[t, v, m]
-        ends = _by_ends(topology, (s, first, t, last), (sent, received, pairs, between))
-        for more, part in enumerate(ends):
-            by_hops += added(2 + length + more, part / ways / topology.cables, MOST_HOPS)
-    return Carried(link_bytes=loads, hops_bytes=by_hops)
+        _add_middle(topology, loads, (v, topology.gate[v, s, k], topology.gate[v, t, m]), moved)
+    used = sizes > 0
+    return Carried(link_bytes=loads, longest=_longest(topology, source[used], target[used]))
+
+
+def _longest(topology: Grouped, source: Ints, target: Ints) -> int:
+    """Return the links of the longest of all ways by third groups between pairs of switches; 0 without a pair."""
+    gate, s, t = topology.gate, topology.groups[source], topology.groups[target]
+    first, last = (topology.hosts[at] % topology.members for at in (source, target))
+    within, longest = 1 + len(topology.gate_ways()[0]), 0
+    for v, k, m in itertools.product(range(topology.group_count), *[range(topology.cables)] * 2):
+        links = 2 + (first != gate[s, v, k]) + within * (gate[v, s, k] != gate[v, t, m]) + (gate[t, v, m] != last)
+        longest = max(longest, int(links[(v != s) & (v != t)].max(initial=0)))
+        if longest == 4 + within:  # none can be longer
+            break
+    return longest
 
 
 def _add_ends(topology: Grouped, loads: Floats, per_cable: Floats, *, outwards: bool) -> None:
@@ -148,8 +148,8 @@ def _add_ends(topology: Grouped, loads: Floats, per_cable: Floats, *, outwards: 
         loads += added(topology.local_link[group[near], ends[0][near], ends[1][near]], size[near], len(loads))
 
 
-def _add_middle(topology: Grouped, loads: Floats, at: tuple[Ints, Ints, Ints], moved: Floats) -> Ints:
-    """Add the way from gate to gate within third groups, spread over equal ways; return its links."""
+def _add_middle(topology: Grouped, loads: Floats, at: tuple[Ints, Ints, Ints], moved: Floats) -> None:
+    """Add the way from gate to gate within third groups, spread over equal ways."""
     v, into, out = at
     distinct = into != out
     v, into, out, moved = v[distinct], into[distinct], out[distinct], moved[distinct]
@@ -158,24 +158,3 @@ def _add_middle(topology: Grouped, loads: Floats, at: tuple[Ints, Ints, Ints], m
         stops = [into, *(np.full_like(into, switch) for switch in way), out]
         for one, other in itertools.pairwise(stops):
             loads += added(topology.local_link[v, one, other], moved / len(ways), len(loads))
-    return np.where(distinct, 1 + len(ways[0]), 0).astype(np.int64)
-
-
-def _by_ends(
-    topology: Grouped, at: tuple[Ints, Ints, Ints, Ints], bytes_of: tuple[Floats, Floats, csr_array, Floats]
-) -> tuple[Floats, Floats, Floats]:
-    """Return the bytes from group s to group t on each way, split by their number of local links outside the gates.
-
-    The three arrays are for none (both ends are gates), one and two such links. `at` has s, the gate in s, t, and the
-    gate in t. `bytes_of` has the traffic by (source switch, target group), (target switch, source group), pair of
-    switches, and pair of groups.
-    """
-    s, first, t, last = at
-    sent, received, pairs, between = bytes_of
-    total = between[s, t]
-    if topology.spines:
-        return np.zeros_like(total), np.zeros_like(total), total
-    x, y = s * topology.leaves + first, t * topology.leaves + last
-    both = np.asarray(pairs[x, y]).ravel()
-    either = sent[x, t] + received[y, s] - 2 * both
-    return both, either, total - either - both

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 from railyard.base.errors import InputError
@@ -26,7 +25,10 @@ from railyard.placements.topology.parts import Coordinate, Link, Router
 
 @dataclass(frozen=True, kw_only=True)
 class Groups(Topology):
-    """`counts[group][switch]` are the nodes of a switch; `nodes_per_router` is the largest of them."""
+    """`counts[group][switch]` are the nodes of a switch; `nodes_per_router` is the largest of them.
+
+    Where a group has fewer switches than another, its last ones have no nodes.
+    """
 
     has_groups: ClassVar[bool] = True
     coordinate_names: ClassVar[tuple[str, ...]] = ("group", "switch")
@@ -43,12 +45,6 @@ class Groups(Topology):
     def layout(self) -> str:
         switches = sum(map(len, self.counts))
         return f"{len(self.counts)} groups with {switches} switches, wiring not known"
-
-    @cached_property
-    def coordinates(self) -> tuple[Coordinate, ...]:
-        """Return the coordinate of every place for a switch; where a group has fewer switches, it has no nodes."""
-        groups, switches, _ = self.extents
-        return tuple((group, switch, 0) for group in range(groups) for switch in range(switches))
 
     def nodes_at(self, coordinate: Coordinate) -> int:
         own = self.counts[coordinate[0]]
