@@ -14,10 +14,10 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.analysis.cases.cases import Tally
 from railyard.analysis.stats import contrast, medians, samples, verdicts
 from railyard.analysis.stats.contrast import Test
 from railyard.analysis.stats.medians import Summary
@@ -38,13 +38,14 @@ COUNTED = frozenset({"count", "size", "hops", "share", "ratio"})
 class Evidence(Values):
     """What one group measured, and all repeats of its launches where these are needed.
 
-    A difference of at most `noise_percent` shows nothing. `tally` counts how all launches ended, where that is known.
+    A difference of at most `noise_percent` shows nothing. `tally` counts how all launches ended, where that is known
+    (`railyard.analysis.cases.cases.tally`).
     """
 
     values: Sequence[float] = ()
     repeats: Sequence[float] = ()
     noise_percent: float = 0.0
-    tally: Tally | None = None
+    tally: Counter[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

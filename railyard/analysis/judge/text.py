@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from railyard.analysis.cases import modelled, tables
+from railyard.analysis.cases.cases import ENDINGS
 from railyard.analysis.cases.comparison import listed, p_text, title, verdict_text
 from railyard.analysis.cases.judgement import Comparison, Group
 from railyard.analysis.cases.scoreboard import faster
@@ -19,7 +20,7 @@ from railyard.analysis.cases.tables import Cells
 from railyard.analysis.cases.titles import in_words
 from railyard.analysis.judge import over
 from railyard.analysis.judge.over import Dated, Scaled, Spread, Steadiness
-from railyard.analysis.judge.rows import ENDINGS, Row
+from railyard.analysis.judge.rows import Row
 from railyard.analysis.judge.versus import SideRow, Versus
 from railyard.analysis.stats import change_points
 from railyard.analysis.stats.contrast import FEWEST
@@ -85,7 +86,7 @@ def terminal(versus: Versus) -> Iterator[str]:
 
 def _count_text(versus: Versus, name: str) -> str:
     counts = versus.counts[name]
-    others = [f"{counts[ending]} {ending.replace('_', ' ')}" for ending in ENDINGS[1:] if ending in counts]
+    others = [f"{counts[name]} {words}" for name, words in ENDINGS.items() if name != "ok" and name in counts]
     mark = " (baseline)" if name == versus.baseline else ""
     launches = ", ".join([f"{counts['ok']} results", *others])
     return f"{name}{mark}: {counted(counts['records'], 'record')}, launches: {launches}"

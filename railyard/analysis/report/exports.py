@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from railyard.analysis.cases import cases, comparison, tables
-from railyard.analysis.cases.cases import Case, Combination, Tally
+from railyard.analysis.cases.cases import ENDINGS, Case, Combination
 from railyard.analysis.cases.judgement import Group
 from railyard.analysis.cases.titles import title
 from railyard.analysis.figures import applications, by_extent, drawing
@@ -81,7 +81,7 @@ def _case_summary(judged: JudgedCase) -> dict[str, Json]:
         "check": case.first.case.check,
         "records": [record.id for record in case.records],
         "statuses": {record.id: {"status": str(record.status), "reason": record.reason} for record in case.records},
-        "launches": cases.tally(case).endings,
+        "launches": _endings(cases.tally(case)),
         "comparisons": [
             {
                 **words.comparison_document(member),
@@ -91,7 +91,7 @@ def _case_summary(judged: JudgedCase) -> dict[str, Json]:
                     {
                         **words.group_document(group),
                         **_combination(combination, group),
-                        "launches": (group.evidence.tally or Tally()).endings,
+                        "launches": _endings(group.evidence.tally or Counter()),
                     }
                     for combination, group in zip(case.combinations, member.groups, strict=True)
                 ],
@@ -115,6 +115,10 @@ def _case_summary(judged: JudgedCase) -> dict[str, Json]:
             for panel in judged.panels
         ],
     }
+
+
+def _endings(tally: Counter[str]) -> dict[str, int]:
+    return {ending: tally[ending] for ending in ENDINGS}
 
 
 def _combination(combination: Combination, group: Group) -> dict[str, Json]:
@@ -163,7 +167,7 @@ _cells = operator.attrgetter("median", "change", "between", "p_holm", "verdict",
 def _case(judged: JudgedCase) -> Iterator[str]:
     case = judged.case
     yield f"## {plain(title(case))} ({case.origin})"
-    yield f"Launches: {cases.tally(case).text()}."
+    yield f"Launches: {cases.tally_text(cases.tally(case))}."
     if judged.comparisons:
         yield _list([f"{heading}: {text}" for heading, text, _ in comparison.statements(judged.comparisons)])
         rows = [
@@ -212,10 +216,9 @@ def rows(judged: Judged) -> Iterator[dict[str, object]]:
         health = {combination: _health(case, combination) for combination in case.combinations}
         for member in of_case.comparisons:
             for combination, group in zip(case.combinations, member.groups, strict=True):
-                endings = (group.evidence.tally or Tally()).endings
                 yield {
                     **_head(case, member.fom),
-                    **{name: endings[name] for name in ("void", "failed", "not_measured")},
+                    **{name: n for name, n in _endings(group.evidence.tally or Counter()).items() if name in HEAD},
                     **_flat(words.group_document(group)),
                     "labels": comparison.label_text(member.labels),
                     **_combination(combination, group),

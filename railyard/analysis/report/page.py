@@ -20,7 +20,7 @@ import jinja2
 from markupsafe import Markup
 
 from railyard.analysis.cases import cases, comparison, modelled, published, spread, tables
-from railyard.analysis.cases.cases import Case, Tally
+from railyard.analysis.cases.cases import Case
 from railyard.analysis.cases.comparison import Statement
 from railyard.analysis.cases.curves import Panel
 from railyard.analysis.cases.judgement import Comparison
@@ -48,7 +48,7 @@ def counts(grouped: Sequence[Case]) -> list[dict[str, Any]]:
             "origin": str(origin),
             "cases": len(members),
             "records": sum(len(case.records) for case in members),
-            "tally": sum(map(cases.tally, members), Tally()),
+            "tally": sum(map(cases.tally, members), Counter[str]()),
         }
         for origin, members in by_origin.items()
         if members
