@@ -21,7 +21,9 @@ from support import synthetic
 from support.entries import KEY, entry
 from support.records import figures
 
-from railyard.analysis.cases import cases, comparison, published, scoreboard
+from railyard.analysis.cases import cases, comparison, judgement, published, score, scoreboard
+from railyard.analysis.cases.judgement import Evidence, Series
+from railyard.analysis.cases.score import Ratio, Score
 from railyard.analysis.judge import sides, text, versus
 from railyard.analysis.judge.cli import compare as compare_command
 from railyard.analysis.judge.judged import judge
@@ -31,9 +33,7 @@ from railyard.analysis.references import update as making
 from railyard.analysis.references.cli import commands as references_command
 from railyard.analysis.report import exports, page
 from railyard.analysis.report.cli import report as report_command
-from railyard.analysis.stats import contrast, samples, score
-from railyard.analysis.stats.score import Ratio, Score
-from railyard.analysis.stats.verdicts import Finding, of_test
+from railyard.analysis.stats.verdicts import Finding
 from railyard.base.errors import InputError
 from railyard.cli import cli
 from railyard.records import references
@@ -242,16 +242,14 @@ def ratio(
     case: str, fom: str, side: Sequence[float], baseline: Sequence[float], *, jobs: Sequence[str] = ("", "")
 ) -> Ratio:
     """Return one contribution to a score; `jobs` are prefixes of the sides' jobs, if values are those of jobs."""
-    values = {
-        name: samples.Values(values=list(one), jobs=[f"{job}{at}" for at in range(len(one))] if job else ())
+    evidence = {
+        name: Evidence(values=list(one), jobs=[f"{job}{at}" for at in range(len(one))] if job else ())
         for name, one, job in (("side", side, jobs[0]), ("base", baseline, jobs[1]))
     }
-    taken = samples.of_groups(values)
-    estimate = samples.difference(taken["side"], taken["base"])
-    test = contrast.decide([estimate])[0] if estimate else None
-    fom_of = figures.fom(fom)
-    finding = of_test(test, fom_of.better)
-    return Ratio(case=(case,), fom=fom_of, side=taken["side"], baseline=taken["base"], test=test, finding=finding)
+    series = Series(fom=figures.fom(fom), labels=(), evidence=evidence, deterministic=False)
+    (contribution,) = (score.ratio(one, "side", (case,)) for one in judgement.compare([series], "base"))
+    assert contribution is not None
+    return contribution
 
 
 def scored(*ratios: Ratio) -> Score | None:

@@ -22,7 +22,6 @@ from railyard.analysis.stats import contrast, medians, samples, verdicts
 from railyard.analysis.stats.contrast import Test
 from railyard.analysis.stats.medians import Summary
 from railyard.analysis.stats.samples import Sample, Values
-from railyard.analysis.stats.score import Ratio
 from railyard.analysis.stats.verdicts import Finding, Verdict
 from railyard.analysis.text import Format
 from railyard.records.benchmark import Labels
@@ -164,26 +163,6 @@ class Comparison:
         bounds = [one.interval(level) for one in estimates if one is not None]
         logs = [max(map(abs, bound)) for bound in bounds if bound is not None]
         return 100 * math.expm1(max(logs)) if logs and len(logs) == len(pairs) else None
-
-    def ratio(self, name: str, case: tuple[object, ...]) -> Ratio | None:
-        """Return what a group contributes to its score over cases.
-
-        It is None if the group or the baseline has no value, and for a figure that follows another.
-        """
-        group, base = self.group(name), self.group(self.baseline)
-        if self.follows or not group.sample or not base.sample:
-            return None
-        return Ratio(
-            case=case,
-            fom=self.fom,
-            side=group.sample,
-            baseline=base.sample,
-            test=group.test,
-            finding=group.finding,
-            noise_percent=max(group.evidence.noise_percent, base.evidence.noise_percent),
-            looked=self.looked,
-            is_exact=self.is_exact,
-        )
 
 
 def percent_interval(group: Group, bounds: tuple[float, float] | None) -> tuple[float, float] | None:

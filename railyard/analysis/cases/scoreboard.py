@@ -2,7 +2,7 @@
 
 Models: one row for every system, origin, baseline and combination; cases in which a combination has no value are
 counted, not dropped. Leaves out: curves, whose points are not ranked; the score itself
-(`railyard.analysis.stats.score`).
+(`railyard.analysis.cases.score`).
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from railyard.analysis.cases import score
 from railyard.analysis.cases.cases import Case, Combination
 from railyard.analysis.cases.judgement import Comparison
+from railyard.analysis.cases.score import Ratio, Score
 from railyard.analysis.cases.titles import title
-from railyard.analysis.stats import score
-from railyard.analysis.stats.score import Ratio, Score
 from railyard.analysis.stats.verdicts import Finding
 from railyard.analysis.text import Format, counted
 from railyard.records import programs
@@ -92,7 +92,7 @@ def standings(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Stand
             if combination != case.baseline:
                 key = (case.first.system.name, str(case.origin), _name(combination), _name(case.baseline))
                 name = case.name(combination)
-                ratios = [ratio for one in comparisons if (ratio := one.ratio(name, (case.key,))) is not None]
+                ratios = [ratio for one in comparisons if (ratio := score.ratio(one, name, (case.key,)))]
                 rows.setdefault(key, []).append((case, ratios))
     scored: dict[tuple[str, str, str, str], Score | None] = {}
     for family in dict.fromkeys((system, origin, baseline) for system, origin, _, baseline in rows):

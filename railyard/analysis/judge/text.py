@@ -15,6 +15,7 @@ from railyard.analysis.cases import modelled, tables
 from railyard.analysis.cases.cases import ENDINGS
 from railyard.analysis.cases.comparison import listed, p_text, title, verdict_text
 from railyard.analysis.cases.judgement import Comparison, Group
+from railyard.analysis.cases.score import Score
 from railyard.analysis.cases.scoreboard import faster
 from railyard.analysis.cases.tables import Cells
 from railyard.analysis.cases.titles import in_words
@@ -25,7 +26,6 @@ from railyard.analysis.judge.versus import SideRow, Versus
 from railyard.analysis.stats import change_points
 from railyard.analysis.stats.contrast import FEWEST
 from railyard.analysis.stats.medians import Summary
-from railyard.analysis.stats.score import Score
 from railyard.analysis.stats.verdicts import Finding
 from railyard.analysis.text import NOTHING, DataTable, Format, counted, percent
 from railyard.records import programs

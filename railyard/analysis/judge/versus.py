@@ -15,13 +15,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.analysis.cases import cases, judgement, modelled
+from railyard.analysis.cases import cases, judgement, modelled, score
 from railyard.analysis.cases.comparison import rank_of, remaining
 from railyard.analysis.cases.judgement import Comparison, Evidence, Series
+from railyard.analysis.cases.score import Ratio, Score
 from railyard.analysis.judge import rows, sides
 from railyard.analysis.judge.rows import Point, Row, Source
-from railyard.analysis.stats import score
-from railyard.analysis.stats.score import Ratio, Score
 from railyard.base.errors import InputError
 from railyard.records import json_io
 from railyard.records.comparable import NAMED_OF_SIDES, SIDES_ROW
@@ -143,7 +142,7 @@ def compare(
         if name != baseline
     }
     for (origin, name), ratios in scored.items():
-        of_rows = (row.comparison.ratio(name, _case(row.row)) for row in judged if row.origin == origin)
+        of_rows = (score.ratio(row.comparison, name, _case(row.row)) for row in judged if row.origin == origin)
         ratios += filter(None, of_rows)
     points = (point for row in shared for points in row.row.sides.values() for point in points)
     mixed = levels.sentence(point.entry.own["level"] for point in points)

@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from railyard.analysis.cases.cases import Case
+from railyard.analysis.cases.score import Score
 from railyard.analysis.cases.scoreboard import Standing, faster
 from railyard.analysis.cases.titles import ORIGIN_NOTES, in_words
 from railyard.analysis.figures import painting, svg
@@ -21,7 +22,6 @@ from railyard.analysis.figures.drawing import DataTable, Drawing
 from railyard.analysis.judge import text as words
 from railyard.analysis.judge.judged import Judged
 from railyard.analysis.report.effects import short_name
-from railyard.analysis.stats.score import Score
 from railyard.analysis.stats.verdicts import Finding
 from railyard.analysis.text import capital, counted
 from railyard.placements.hosts.node import BINDINGS, Binding

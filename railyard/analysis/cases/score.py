@@ -3,8 +3,8 @@
 Models: each case (everything but the figure of merit) counts once, by the first of its figures of merit that has a
 better direction; a ratio is turned so that above 1 is better. The scores against one baseline are one family of tests,
 and a unit of several rows counts once (`railyard.analysis.stats.contrast`). A score of one row is that row's test.
-Leaves out:
-weights, figures of merit without a direction.
+Leaves
+out: weights, figures of merit without a direction.
 """
 
 from __future__ import annotations
@@ -12,32 +12,31 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
+from railyard.analysis.cases.judgement import Comparison, Group
 from railyard.analysis.stats import contrast, samples, verdicts
 from railyard.analysis.stats.contrast import Estimate, Test
 from railyard.analysis.stats.samples import Sample
 from railyard.analysis.stats.verdicts import Finding
-from railyard.records.units import Better, Fom
+from railyard.records.units import Better
 
 Key = TypeVar("Key")
 #: A case with the ratios of its first figure of merit that has a direction, one for each of its points.
 Chosen = Mapping[tuple[object, ...], Sequence["Ratio"]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ratio:
-    """One contribution: samples of the side and of the baseline, of one case and figure of merit, and their test."""
+class Ratio(NamedTuple):
+    """One contribution: what identifies its case, a comparison, a side in it, and the samples of side and baseline.
+
+    A difference of at most `noise_percent` of either shows nothing.
+    """
 
     case: tuple[object, ...]
-    fom: Fom
-    side: Sample
-    baseline: Sample
-    test: Test | None
-    finding: Finding
-    noise_percent: float = 0.0
-    looked: float = 1.0
-    is_exact: bool = False
+    of: Comparison
+    group: Group
+    samples: tuple[Sample, Sample]
+    noise_percent: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +58,25 @@ class Score:
     is_shared: bool
 
 
+def ratio(compared: Comparison, name: str, case: tuple[object, ...]) -> Ratio | None:
+    """Return what a side contributes to its score over cases.
+
+    It is None if the side or the baseline has no value, and for a figure that follows another.
+    """
+    group, base = compared.group(name), compared.group(compared.baseline)
+    if compared.follows or not group.sample or not base.sample:
+        return None
+    noise_percent = max(group.evidence.noise_percent, base.evidence.noise_percent)
+    return Ratio(case, compared, group, (group.sample, base.sample), noise_percent)
+
+
 def scores(ratios: Mapping[Key, Iterable[Ratio]]) -> dict[Key, Score | None]:
     """Return the score of each side; None if no case has a figure of merit with a direction on both sides.
 
     There is no interval with fewer than `contrast.FEWEST` units on either side of any case.
     """
     chosen = {key: _headline(of_side) for key, of_side in ratios.items()}
-    looked = max((ratio.looked for of_side in chosen.values() for ratio in _all(of_side)), default=1.0)
+    looked = max((ratio.of.looked for of_side in chosen.values() for ratio in _all(of_side)), default=1.0)
     estimates: dict[Key, Estimate] = {}
     tests: dict[Key, Test | None] = {}
     for key, of_side in chosen.items():
@@ -75,16 +86,14 @@ def scores(ratios: Mapping[Key, Iterable[Ratio]]) -> dict[Key, Score | None]:
         elif len(members) > 1 and (estimate := samples.weighted(_rows(of_side))):
             estimates[key] = estimate
         elif len(members) == 1:  # the row's own test, turned so that above 0 is better
-            tests[key] = members[0].test and members[0].test.times(_sign(members[0]))
+            tests[key] = (test := members[0].group.test) and test.times(_sign(members[0]))
     tests |= zip(estimates, contrast.decide(list(estimates.values()), looked=looked), strict=True)
     return {key: _score(of_side, tests.get(key)) if of_side else None for key, of_side in chosen.items()}
 
 
 def _rows(chosen: Chosen) -> list[tuple[float, Sample, Sample]]:
     return [
-        (_sign(ratio) / len(chosen) / len(members), ratio.side, ratio.baseline)
-        for members in chosen.values()
-        for ratio in members
+        (_sign(ratio) / len(chosen) / len(members), *ratio.samples) for members in chosen.values() for ratio in members
     ]
 
 
@@ -94,7 +103,7 @@ def _value(chosen: Chosen) -> float:
 
 
 def _is_exact(chosen: Chosen) -> bool:
-    return bool(chosen) and all(ratio.is_exact for ratio in _all(chosen))
+    return bool(chosen) and all(ratio.of.is_exact for ratio in _all(chosen))
 
 
 def _score(chosen: Chosen, test: Test | None) -> Score:
@@ -102,11 +111,12 @@ def _score(chosen: Chosen, test: Test | None) -> Score:
     value = test.estimate.value if test else _value(chosen)
     low, high = (math.exp(bound) for bound in bounds) if (bounds := test and test.interval) else (None, None)
     floor = max(ratio.noise_percent for ratio in ratios)
-    finding = verdicts.of_score(test, [ratio.finding for ratio in ratios], floor)
-    by_job = all(ratio.side.by_job for ratio in ratios)
-    fewest = min(ratio.side.jobs for ratio in ratios), min(ratio.baseline.jobs for ratio in ratios)
-    every = len({job for ratio in ratios for job in ratio.side.of_jobs})
-    is_shared = all(set(ratio.side.of_jobs) & set(ratio.baseline.of_jobs) for ratio in ratios)
+    finding = verdicts.of_score(test, [ratio.group.finding for ratio in ratios], floor)
+    sides, baselines = zip(*(ratio.samples for ratio in ratios), strict=True)
+    by_job = all(side.by_job for side in sides)
+    fewest = min(side.jobs for side in sides), min(baseline.jobs for baseline in baselines)
+    every = len({job for side in sides for job in side.of_jobs})
+    is_shared = all(set(side.of_jobs) & set(baseline.of_jobs) for side, baseline in zip(sides, baselines, strict=True))
     return Score(
         value=math.exp(value),
         low=low,
@@ -123,10 +133,10 @@ def _headline(ratios: Iterable[Ratio]) -> dict[tuple[object, ...], list[Ratio]]:
     """Return for each case the ratios of its first FOM with a direction; several labels count as one case."""
     by_case: dict[tuple[object, ...], list[Ratio]] = {}
     for ratio in ratios:
-        if ratio.fom.better is Better.NEITHER or not ratio.side.is_ratio:
+        if ratio.of.fom.better is Better.NEITHER or not ratio.samples[0].is_ratio:
             continue
         members = by_case.setdefault(ratio.case, [])
-        if not members or members[0].fom == ratio.fom:
+        if not members or members[0].of.fom == ratio.of.fom:
             members.append(ratio)
     return by_case
 
@@ -136,4 +146,4 @@ def _all(chosen: Chosen) -> list[Ratio]:
 
 
 def _sign(ratio: Ratio) -> float:
-    return -1.0 if ratio.fom.better is Better.LOWER else 1.0
+    return -1.0 if ratio.of.fom.better is Better.LOWER else 1.0
