@@ -141,9 +141,8 @@ def markdown(judged: Judged) -> str:
         head = ("system", "combination", "baseline", "score", "95 % interval", "cases", "verdict", "origin")
         cells = operator.attrgetter(*head[:3], "value", "interval", *head[5:])
         parts += ["## Scores\n\n" + _table(head, map(cells, judged.standings))]
-    for section in sections(judged.over):
-        sentence = [plain(section.sentence)] if section.sentence else []
-        parts += [f"## {section.title}", *sentence, _table(section.table.columns, section.table.rows)]
+    for heading, sentence, data in sections(judged.over):
+        parts += filter(None, [f"## {heading}", plain(sentence), _table(data.columns, data.rows)])
     parts += [part for case in judged.cases for part in _case(case)]
     if absent := page.not_measured(judged.grouped):
         parts += ["## What was not measured", _table(("what", "why"), absent)]

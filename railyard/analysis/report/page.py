@@ -233,7 +233,7 @@ def view(drawn: DrawnCase, number: int, images: Sequence[Markup], shown: Sequenc
         "table": {"caption": "Median over launches", "head": case.head, "sections": sections, "has_notes": has_notes}
         if sections
         else None,
-        "spread": [*spread.tables(case), *spread.outliers(case)],
+        "spread": spread.tables(case),
         "troubles": [(record.id, launch) for record, launch in cases.launches(case) if not launch.is_result],
         "reasons": [
             (record.id, str(record.status), record.reason) for record in case.records if record.status is not Status.OK
