@@ -25,7 +25,6 @@ from railyard.analysis.judge.judged import judge
 from railyard.analysis.report import exports
 from railyard.analysis.stats import contrast, verdicts
 from railyard.analysis.stats.contrast import Estimate
-from railyard.analysis.stats.samples import Values
 from railyard.analysis.stats.verdicts import Finding, Outcome
 from railyard.records import noise
 from railyard.records.record import Guard, Guarded, Origin, Record
@@ -219,9 +218,11 @@ def test_the_figure_of_rows_states_a_difference_only_where_its_test_finds_one() 
     def stated(launches: int, noise_percent: float = 2.0) -> str:
         times = {"X": 100.0, "Y": 90.0, "XZ": 100.0, "XY": 97.0, "YZ": 99.0}
         noise = np.linspace(0.999, 1.001, launches)
-        values = {way: Values(values=(time * noise).tolist()) for way, time in times.items()}
         return rowcol.statement(
-            rowcol.Bars(collective="alltoall", size_bytes=8192, of={}, launches=values, noise_percent=noise_percent)
+            {
+                way: judgement.Evidence(values=(time * noise).tolist(), noise_percent=noise_percent)
+                for way, time in times.items()
+            }
         )
 
     assert "Y takes 10.0 % less time than X (n too small to tell)" in stated(3)
