@@ -256,7 +256,7 @@ def test_nic_policies_are_compared_by_their_names() -> None:
 
 def test_curves_have_a_line_for_each_dimension_and_keep_every_point() -> None:
     panels = curves.panels(cases.group([HOPS])[0])
-    over = [(panel.subject, panel.axis, panel.title, [line.name for line in panel.lines]) for panel in panels]
+    over = [(panel.subject, panel.axis, panel.title, [*panel.lines]) for panel in panels]
     assert over == [
         ("bandwidth", "hops", "1 MiB", ["X", "Y", "Z"]),
         ("bidirectional bandwidth", "hops", "1 MiB", ["X", "Y", "Z"]),
@@ -264,7 +264,7 @@ def test_curves_have_a_line_for_each_dimension_and_keep_every_point() -> None:
         ("bidirectional bandwidth", "size_bytes", "1 hop", ["X", "Y", "Z"]),
         ("latency", "hops", "8 B", ["X", "Y", "Z"]),
     ]
-    assert [[point.x for point in line.points] for line in panels[0].lines] == [[*range(1, 7)], [1, 2], [*range(1, 7)]]
+    assert [[*line] for line in panels[0].lines.values()] == [[*range(1, 7)], [1, 2], [*range(1, 7)]]
 
 
 def test_a_curve_that_starts_at_no_bytes_is_drawn() -> None:
@@ -279,13 +279,13 @@ def test_a_curve_that_starts_at_no_bytes_is_drawn() -> None:
         ("bidirectional bandwidth", "size_bytes"),
         ("latency", "size_bytes"),
     ]
-    assert panels[2].lines[0].points[0].x == 0
+    assert 0 in next(iter(panels[2].lines.values()))
     assert "0 B" in texts(drawing.inline_svg(general.panel_drawing(panels[2], "f"), ""))
 
 
 def test_a_curve_of_several_policies_has_a_line_for_each_in_the_asked_order() -> None:
     (panel,) = curves.panels(cases.group([NICS])[0])
-    assert [line.name for line in panel.lines] == list(synthetic.LLNL_SECONDS)
+    assert list(panel.lines) == list(synthetic.LLNL_SECONDS)
 
 
 # ---- figures ----

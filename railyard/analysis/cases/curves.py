@@ -30,27 +30,13 @@ AXIS_TEXT = {
 }
 #: What a benchmark's label `test` is called in a title, where the FOM's own name would not do.
 TESTS = {"bibandwidth": "bidirectional bandwidth"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
-    """One point of a line: its x, and the summary of the launches there."""
-
-    x: int
-    summary: Summary
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A named line of a figure; its points are sorted by x."""
-
-    name: str
-    points: tuple[Point, ...]
+#: A line of a figure: x -> the summary of the launches there, in order of x.
+Line = Mapping[int, Summary]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One pair of axes that shows `subject` over `axis`; `title` names the labels that are fixed.
+    """One pair of axes that shows `subject` over `axis`; `title` names the labels that are fixed, `lines` by name.
 
     `is_exact` means that a model computed the points.
     """
@@ -59,7 +45,7 @@ class Panel:
     subject: str
     axis: str
     title: str
-    lines: tuple[Line, ...]
+    lines: Mapping[str, Line]
     is_exact: bool = False
 
     @property
@@ -114,7 +100,7 @@ def _over(case: Case, fom: Fom, series: Iterable[_Series], axis: str, *, other: 
         _panel(case, fom, members, axis, other=other, rest=dict(labels), combination=combination)
         for (labels, combination), members in split.items()
     ]
-    return [panel for panel in panels if any(len(line.points) > 1 for line in panel.lines)]
+    return [panel for panel in panels if any(len(line) > 1 for line in panel.lines.values())]
 
 
 def _panel(
@@ -129,12 +115,11 @@ def _panel(
 ) -> Panel:
     """Return the panel of the members at the value of the other axis that is held; `rest` has the labels in common."""
     held = _held([value for part in members if isinstance(value := part.labels.get(other), int)], other, fom)
-    lines: dict[str, list[Point]] = {}
+    lines: dict[str, dict[int, Summary]] = {}
     for part in members:
         if part.labels.get(other) == held:
             name = case.name(part.combination) if combination is None else str(part.labels.get("dimension", ""))
-            point = Point(x=int(part.labels[axis]), summary=cases.summary(part.observations))
-            lines.setdefault(name, []).append(point)
+            lines.setdefault(name, {})[int(part.labels[axis])] = cases.summary(part.observations)
     subject = str(rest.pop("test", fom.stem))
     named = [str(value) if name == "direction" else f"{name.replace('_', ' ')} {value}" for name, value in rest.items()]
     if held is not None:
@@ -146,9 +131,7 @@ def _panel(
         subject=TESTS.get(subject, subject),
         axis=axis,
         title=", ".join(named),
-        lines=tuple(
-            Line(name=name, points=tuple(sorted(points, key=lambda point: point.x))) for name, points in lines.items()
-        ),
+        lines={name: dict(sorted(line.items())) for name, line in lines.items()},
         is_exact=case.origin in COMPUTED,
     )
 

@@ -105,11 +105,8 @@ def _case_summary(judged: JudgedCase) -> dict[str, Json]:
                 "axis": panel.axis,
                 "title": panel.title,
                 "lines": [
-                    {
-                        "name": line.name,
-                        "points": [{"x": point.x, **words.summary_document(point.summary)} for point in line.points],
-                    }
-                    for line in panel.lines
+                    {"name": name, "points": [{"x": x, **words.summary_document(one)} for x, one in line.items()]}
+                    for name, line in panel.lines.items()
                 ],
             }
             for panel in judged.panels
@@ -226,10 +223,10 @@ def rows(judged: Judged) -> Iterator[dict[str, object]]:
                     **health[combination],
                 }
         for panel in of_case.panels:
-            for line in panel.lines:
-                for point in line.points:
-                    labels = ", ".join(filter(None, [panel.subject, panel.title, line.name, f"{panel.axis} {point.x}"]))
-                    yield {**_head(case, panel.fom), "labels": labels, **_flat(words.summary_document(point.summary))}
+            for name, line in panel.lines.items():
+                for x, summary in line.items():
+                    labels = ", ".join(filter(None, [panel.subject, panel.title, name, f"{panel.axis} {x}"]))
+                    yield {**_head(case, panel.fom), "labels": labels, **_flat(words.summary_document(summary))}
 
 
 def _head(case: Case, fom: Fom) -> dict[str, object]:
