@@ -104,7 +104,7 @@ class Comparison:
     labels: Labels
     groups: tuple[Group, ...]
     baseline: str
-    verdict: Verdict[str]
+    verdict: Verdict
     of_best: Mapping[str, Test]
     tests: int
     baseline_tests: int
@@ -248,7 +248,8 @@ def _comparison(
     tests: tuple[int, int, int],
     looked: float,
 ) -> Comparison:
-    fom, is_exact = series.fom, series.deterministic and verdicts.is_flat(summaries)
+    fom, flat = series.fom, all(summary.minimum == summary.maximum for summary in summaries.values())
+    is_exact = series.deterministic and flat
     floor = max((summary.noise_percent for summary in summaries.values()), default=0.0)
 
     def finding(name: str, other: str, test: Test | None) -> Finding:

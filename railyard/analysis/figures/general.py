@@ -7,8 +7,7 @@ dash, combinations have rows of their own. Leaves out: the SVG's fitness for the
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
@@ -21,17 +20,13 @@ from railyard.analysis.figures.drawing import Drawing
 from railyard.analysis.stats import medians
 from railyard.analysis.text import Format, capital, percent, size_text
 
-#: FOMs whose comparisons have a figure and a line in the page's summary; the others are in the case's table.
-SHOWN_FOMS = 1
 _ROW_IN = 0.42
 _NAME_CHARACTERS = 32
 
 
 def drawings_of(comparisons: Sequence[Comparison], panels: Sequence[Panel]) -> list[Drawing]:
-    """Return the figures of the first comparisons and of all panels."""
-    drawings = [
-        comparison_drawing(members, f"f{number}") for number, members in enumerate(by_fom(comparisons)[:SHOWN_FOMS])
-    ]
+    """Return the figures of the first figure of merit, if there is one, and of all panels."""
+    drawings = [comparison_drawing(of_first_fom(comparisons), "f0")] if comparisons else []
     return drawings + [panel_drawing(panel, f"p{number}") for number, panel in enumerate(panels)]
 
 
@@ -184,6 +179,6 @@ def ends(panel: Panel) -> str:
     return f"{'; '.join(parts)}. These are medians (n = {fewest}{few})."
 
 
-def by_fom(comparisons: Iterable[Comparison]) -> list[list[Comparison]]:
-    """Return the comparisons that share a figure: those of one FOM, in their order."""
-    return [list(members) for _, members in itertools.groupby(comparisons, key=lambda member: member.fom)]
+def of_first_fom(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Return the comparisons that have a figure and a line in the summary of a page; the others are in the table."""
+    return [member for member in comparisons if member.fom == comparisons[0].fom]

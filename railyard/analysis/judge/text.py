@@ -19,7 +19,6 @@ from railyard.analysis.cases.score import Score
 from railyard.analysis.cases.scoreboard import faster
 from railyard.analysis.cases.tables import Cells
 from railyard.analysis.cases.titles import in_words
-from railyard.analysis.judge import over
 from railyard.analysis.judge.over import Dated, Scaled, Spread, Steadiness
 from railyard.analysis.judge.rows import Row
 from railyard.analysis.judge.versus import SideRow, Versus
@@ -407,7 +406,7 @@ def sizes_document(families: Sequence[Scaled]) -> dict[str, Json]:
     series = [
         {
             **_of_row(family.row),
-            "parameters": over.fixed_parameters(family.row),
+            "parameters": family.row.shared["parameters"],
             "scaling": str(family.scaling),
             "steps": [dataclasses.asdict(step) for step in family.steps],
         }

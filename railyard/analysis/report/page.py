@@ -170,7 +170,7 @@ class DrawnCase:
 def draw(judged: JudgedCase) -> DrawnCase:
     """Return a case with its drawings: the benchmark's own, then the general ones of all that is left."""
     own = registry.own_drawings(judged.case)
-    claimed = registry.claimed(own)
+    claimed = {fom for figure in own for fom in figure.foms}
     comparisons = [member for member in judged.comparisons if member.fom not in claimed]
     stated = [member for member in comparisons if not member.follows]
     panels = [panel for panel in judged.panels if panel.fom not in claimed]
@@ -199,8 +199,7 @@ def cells(drawn: Sequence[DrawnCase], shown: Sequence[Case]) -> list[Cell]:
     return [
         cell
         for number, one in enumerate(drawn, 1)
-        for members in general.by_fom(one.stated)[:1]
-        for cell in effects.cells(number, heading(one.case, shown), members)
+        for cell in effects.cells(number, heading(one.case, shown), general.of_first_fom(one.stated))
     ]
 
 

@@ -30,7 +30,7 @@ def named(prefix: str, values: Sequence[float]) -> Mapping[str, float]:
 
 def verdict(
     *groups: Sequence[float], better: str = "lower", deterministic: bool = False
-) -> tuple[Verdict[str], judgement.Comparison]:
+) -> tuple[Verdict, judgement.Comparison]:
     """What a comparison of groups a, b, c, ... shows, as one family of its own."""
     evidence = {name: Evidence(values=values) for name, values in zip("abcd", groups, strict=False)}
     series = Series(fom=units.fom("a_us", "us", better), labels=(), evidence=evidence, deterministic=deterministic)
