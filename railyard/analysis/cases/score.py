@@ -22,8 +22,8 @@ from railyard.analysis.stats.verdicts import Finding
 from railyard.records.units import Better
 
 Key = TypeVar("Key")
-#: A case with the ratios of its first figure of merit that has a direction, one for each of its points.
-Chosen = Mapping[tuple[object, ...], Sequence["Ratio"]]
+#: The ratios of each case's first figure of merit that has a direction, one for each point, and their weights.
+Chosen = Sequence[tuple["Ratio", float]]
 
 
 class Ratio(NamedTuple):
@@ -76,38 +76,32 @@ def scores(ratios: Mapping[Key, Iterable[Ratio]]) -> dict[Key, Score | None]:
     There is no interval with fewer than `contrast.FEWEST` units on either side of any case.
     """
     chosen = {key: _headline(of_side) for key, of_side in ratios.items()}
-    looked = max((ratio.of.looked for of_side in chosen.values() for ratio in _all(of_side)), default=1.0)
+    looked = max((one.of.looked for of_side in chosen.values() for one, _ in of_side), default=1.0)
     estimates: dict[Key, Estimate] = {}
     tests: dict[Key, Test | None] = {}
     for key, of_side in chosen.items():
-        members = _all(of_side)
         if _is_exact(of_side):
             estimates[key] = contrast.of_variances(_value(of_side), [])
-        elif len(members) > 1 and (estimate := samples.weighted(_rows(of_side))):
+        elif len(of_side) > 1 and (estimate := samples.weighted([(weight, *one.samples) for one, weight in of_side])):
             estimates[key] = estimate
-        elif len(members) == 1:  # the row's own test, turned so that above 0 is better
-            tests[key] = (test := members[0].group.test) and test.times(_sign(members[0]))
+        elif len(of_side) == 1:  # the row's own test, turned so that above 0 is better
+            ((one, sign),) = of_side
+            tests[key] = (test := one.group.test) and test.times(sign)
     tests |= zip(estimates, contrast.decide(list(estimates.values()), looked=looked), strict=True)
     return {key: _score(of_side, tests.get(key)) if of_side else None for key, of_side in chosen.items()}
 
 
-def _rows(chosen: Chosen) -> list[tuple[float, Sample, Sample]]:
-    return [
-        (_sign(ratio) / len(chosen) / len(members), *ratio.samples) for members in chosen.values() for ratio in members
-    ]
-
-
 def _value(chosen: Chosen) -> float:
     """Return the logarithm of a score."""
-    return math.fsum(weight * samples.shift(side, baseline) for weight, side, baseline in _rows(chosen))
+    return math.fsum(weight * samples.shift(*one.samples) for one, weight in chosen)
 
 
 def _is_exact(chosen: Chosen) -> bool:
-    return bool(chosen) and all(ratio.of.is_exact for ratio in _all(chosen))
+    return bool(chosen) and all(one.of.is_exact for one, _ in chosen)
 
 
 def _score(chosen: Chosen, test: Test | None) -> Score:
-    ratios = _all(chosen)
+    ratios = [one for one, _ in chosen]
     value = test.estimate.value if test else _value(chosen)
     low, high = (math.exp(bound) for bound in bounds) if (bounds := test and test.interval) else (None, None)
     floor = max(ratio.noise_percent for ratio in ratios)
@@ -121,7 +115,7 @@ def _score(chosen: Chosen, test: Test | None) -> Score:
         value=math.exp(value),
         low=low,
         high=high,
-        cases=len(chosen),
+        cases=len({ratio.case for ratio in ratios}),
         finding=Finding.EQUAL if _is_exact(chosen) and value == 0 else finding,
         jobs=None if _is_exact(chosen) else fewest if by_job else (every, every),
         by_job=by_job,
@@ -129,8 +123,11 @@ def _score(chosen: Chosen, test: Test | None) -> Score:
     )
 
 
-def _headline(ratios: Iterable[Ratio]) -> dict[tuple[object, ...], list[Ratio]]:
-    """Return for each case the ratios of its first FOM with a direction; several labels count as one case."""
+def _headline(ratios: Iterable[Ratio]) -> Chosen:
+    """Return the ratios of each case's first FOM with a direction; several labels count as one case.
+
+    A weight is below 0 where lower is better, so that a sum of logarithms above 0 is better.
+    """
     by_case: dict[tuple[object, ...], list[Ratio]] = {}
     for ratio in ratios:
         if ratio.of.fom.better is Better.NEITHER or not ratio.samples[0].is_ratio:
@@ -138,12 +135,8 @@ def _headline(ratios: Iterable[Ratio]) -> dict[tuple[object, ...], list[Ratio]]:
         members = by_case.setdefault(ratio.case, [])
         if not members or members[0].of.fom == ratio.of.fom:
             members.append(ratio)
-    return by_case
-
-
-def _all(chosen: Chosen) -> list[Ratio]:
-    return [ratio for members in chosen.values() for ratio in members]
-
-
-def _sign(ratio: Ratio) -> float:
-    return -1.0 if ratio.of.fom.better is Better.LOWER else 1.0
+    return [
+        (ratio, (-1.0 if ratio.of.fom.better is Better.LOWER else 1.0) / len(by_case) / len(members))
+        for members in by_case.values()
+        for ratio in members
+    ]

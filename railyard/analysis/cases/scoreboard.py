@@ -33,8 +33,8 @@ class Standing:
     combination: str
     baseline: str
     score: Score | None
-    missing: int
-    only: str
+    missing: int = 0
+    only: str = ""
     what: str = ""
 
     @property

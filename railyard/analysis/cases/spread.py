@@ -51,10 +51,12 @@ def tables(case: Case) -> dict[str, DataTable]:
         for record, launch in cases.launches(case)
         if launch.is_result and launch.spans and (groups := launch.spans.groups) is not None
     ]
+    by_policy = [row for of, values in _by_policy(case).items() for row in _policy_rows(of, values)]
+    outliers = DataTable(columns=_OF_POLICIES, rows=by_policy, numbers=frozenset(_OF_POLICIES[2:]))
     captioned = {
         "Over the groups that a launch's nodes are in; medians over launches": _over_groups(case, placed),
         "By the proximity of two hosts; medians over launches": _by_proximity(case, placed),
-        f"Outliers over launches by NIC policy: beyond the quartiles by {FENCE} times their distance": _outliers(case),
+        f"Outliers over launches by NIC policy: beyond the quartiles by {FENCE} times their distance": outliers,
     }
     return {caption: data for caption, data in captioned.items() if data.rows}
 
@@ -154,12 +156,6 @@ ONE_RAIL = "nic-0"
 _OF_POLICIES = ("figure of merit", "NIC policy", "n", "outliers", "run-to-run variation", f"p against {ONE_RAIL}")
 
 Values = Sequence[float]
-
-
-def _outliers(case: Case) -> DataTable:
-    """Return a row for each figure of merit and policy; none for a case that does not compare policies."""
-    rows = [row for of, by_policy in _by_policy(case).items() for row in _policy_rows(of, by_policy)]
-    return DataTable(columns=_OF_POLICIES, rows=rows, numbers=frozenset(_OF_POLICIES[2:]))
 
 
 def count_outliers(values: Values) -> int:

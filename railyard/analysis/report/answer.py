@@ -182,15 +182,7 @@ def _rows(judged: Judged) -> list[Standing]:
         return judged.standings
     baseline = words.shown(judged.sides.baseline)
     of_sides = [
-        Standing(
-            system="sides",
-            origin=origin,
-            combination=words.shown(name),
-            baseline=baseline,
-            score=score,
-            missing=0,
-            only="",
-        )
+        Standing(system="sides", origin=origin, combination=words.shown(name), baseline=baseline, score=score)
         for (origin, name), score in judged.sides.scores.items()
     ]
     return [*of_sides, *judged.standings]

@@ -37,7 +37,7 @@ def lines(judged: Judged, written: Sequence[str]) -> list[str]:
     chance = [f"  {judged.by_chance}"] if judged.by_chance else []
     tail = [*chance, "", "Files", *(f"  {path}" for path in written)] if written else chance
     room = HEIGHT - len(evidence) - len(tail) - 5
-    answers = _first([_answer(text) for text in answer.sentences(judged)], room // 3)
+    answers = _first([_wrapped(text, _ANSWER_LINES, "  ", "    ") for text in answer.sentences(judged)], room // 3)
     head = ["Answer", *itertools.chain(*answers)] if answers else []
     drawn = [page.draw(one) for one in judged.cases]
     cells = page.cells(drawn, judged.grouped)
@@ -126,12 +126,7 @@ def _values(case: Case) -> str:
     return f"{fom.stem.capitalize()}: {span}, {counted(len(values), 'value')}{more}."
 
 
-def _answer(text: str) -> list[str]:
-    first, *rest = textwrap.wrap(text, WIDTH - 2, max_lines=_ANSWER_LINES, placeholder=" ...", subsequent_indent="  ")
-    return [f"  {first}", *(f"  {line}" for line in rest)]
-
-
-def _wrapped(text: str) -> list[str]:
+def _wrapped(text: str, lines: int = _LINES, first: str = _INDENT, others: str = _INDENT) -> list[str]:
     return textwrap.wrap(
-        text, WIDTH, max_lines=_LINES, placeholder=" ...", initial_indent=_INDENT, subsequent_indent=_INDENT
+        text, WIDTH, max_lines=lines, placeholder=" ...", initial_indent=first, subsequent_indent=others
     )
