@@ -77,12 +77,8 @@ def test_the_page_shows_both_tables_and_records_without_a_spread_have_none() -> 
     assert "Over the groups" not in page.html(judge([without]))
 
 
-def test_an_outlier_lies_beyond_tukeys_fence() -> None:
+def test_an_outlier_lies_beyond_tukeys_fence_and_a_wider_spread_has_a_small_p() -> None:
     assert spread.count_outliers([1.0, 1.01, 0.99, 1.02, 1.0, 3.0]) == 1
     assert spread.count_outliers([1.0, 1.1, 0.9, 1.2, 1.0, 1.05]) == 0
-
-
-def test_a_wider_spread_has_a_small_p() -> None:
-    narrow = [1.0 + 0.001 * k for k in range(12)]
-    wide = [1.0 + 0.3 * k for k in range(12)]
+    narrow, wide = ([1.0 + step * k for k in range(12)] for step in (0.001, 0.3))
     assert spread.p_of_spreads(wide, narrow) < 0.01 < spread.p_of_spreads(narrow, narrow)
