@@ -200,9 +200,9 @@ def medians(case: Case, fom: str, part_of: Callable[[dict[str, Label]], K | None
     return {part: statistics.median(of_part) for part, of_part in values.items()}
 
 
-def summary(observed: Sequence[Observation], noise_percent: float = 0.0) -> Summary:
+def summary(observed: Sequence[Observation]) -> Summary:
     """Return the statistics of one group of launches; raises ValueError for none."""
-    return summarise([launch.value for launch in observed], noise_percent, [launch.job for launch in observed])
+    return summarise([launch.value for launch in observed], [launch.job for launch in observed])
 
 
 def frozen_labels(labels: Mapping[str, Label]) -> Labels:

@@ -184,11 +184,8 @@ def compare(every: Sequence[Series], baseline: str, *, looked: float = 1.0) -> l
 def _compared(fom: Fom, family: Sequence[Series], baseline: str, looked: float) -> list[Comparison]:
     taken = [_samples(series) for series in family]
     summaries = [
-        {
-            name: medians.summarise(sample.values, series.evidence[name].noise_percent, sample.of_jobs)
-            for name, sample in of_series.items()
-        }
-        for series, of_series in zip(family, taken, strict=True)
+        {name: medians.summarise(sample.values, sample.of_jobs) for name, sample in of_series.items()}
+        for of_series in taken
     ]
     bests = [verdicts.best_of(groups, fom.better) if groups else "" for groups in summaries]
     pairs = sum(math.comb(len(of_series), 2) for of_series in taken)
@@ -250,7 +247,7 @@ def _comparison(
 ) -> Comparison:
     fom, flat = series.fom, all(summary.minimum == summary.maximum for summary in summaries.values())
     is_exact = series.deterministic and flat
-    floor = max((summary.noise_percent for summary in summaries.values()), default=0.0)
+    floor = max((series.evidence[name].noise_percent for name in summaries), default=0.0)
 
     def finding(name: str, other: str, test: Test | None) -> Finding:
         if name == other or name not in summaries or other not in summaries:
@@ -289,7 +286,7 @@ def _comparison(
         labels=series.labels,
         groups=tuple(groups),
         baseline=baseline,
-        verdict=verdicts.judge(summaries, fom.better, findings, {} if is_exact else of_best),
+        verdict=verdicts.judge(summaries, fom.better, findings, {} if is_exact else of_best, noise_percent=floor),
         of_best={} if is_exact else of_best,
         tests=tests[0],
         baseline_tests=tests[1],

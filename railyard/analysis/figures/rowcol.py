@@ -48,14 +48,17 @@ def drawings(case: Case) -> list[Drawing]:
 
 
 def _drawing(case: Case, collective: str, size_bytes: int, observed: ByCombination) -> Drawing:
-    floor = cases.noise_percent(case)
     of = {combination: observed[combination] for combination in case.combinations if combination in observed}
     by_name = {
-        case.name(combination): {way: cases.summary(by_way[way], floor) for way in WAYS if way in by_way}
+        case.name(combination): {way: cases.summary(by_way[way]) for way in WAYS if way in by_way}
         for combination, by_way in of.items()
     }
     launches = {
-        way: Evidence(values=[one.value for one in values], jobs=[one.job for one in values], noise_percent=floor)
+        way: Evidence(
+            values=[one.value for one in values],
+            jobs=[one.job for one in values],
+            noise_percent=cases.noise_percent(case),
+        )
         for way, values in next(iter(of.values())).items()
     }
     size = f", {size_text(size_bytes)}" if size_bytes else ""

@@ -84,7 +84,12 @@ def exactly(ours: Summary, theirs: Summary, better: Better) -> Finding:
 
 
 def judge(
-    groups: Mapping[str, Summary], better: Better, findings: Mapping[str, Finding], tests: Mapping[str, Test]
+    groups: Mapping[str, Summary],
+    better: Better,
+    findings: Mapping[str, Finding],
+    tests: Mapping[str, Test],
+    *,
+    noise_percent: float,
 ) -> Verdict:
     """Return what groups show together.
 
@@ -106,7 +111,7 @@ def judge(
         apart=beaten,
         p_holm=max((tests[name].p_holm for name in beaten if name in tests), default=None),
         noise=tuple(name for name, test in tests.items() if test.is_significant and name not in beaten),
-        noise_percent=max(group.noise_percent for group in groups.values()),
+        noise_percent=noise_percent,
     )
 
 
