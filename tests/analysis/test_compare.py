@@ -21,9 +21,9 @@ from support import synthetic
 from support.entries import KEY, entry
 from support.records import figures
 
-from railyard.analysis.cases import cases, comparison, judgement, published, score
+from railyard.analysis.cases import cases, comparison, judgement, published, scoreboard
 from railyard.analysis.cases.judgement import Evidence, Series
-from railyard.analysis.cases.score import Ratio, Score
+from railyard.analysis.cases.scoreboard import Ratio, Score
 from railyard.analysis.judge import sides, text, versus
 from railyard.analysis.judge.cli import compare as compare_command
 from railyard.analysis.judge.judged import judge
@@ -241,13 +241,13 @@ def ratio(
         for name, one, job in (("side", side, jobs[0]), ("base", baseline, jobs[1]))
     }
     series = Series(fom=figures.fom(fom), labels=(), evidence=evidence, deterministic=False)
-    (contribution,) = (score.ratio(one, "side", (case,)) for one in judgement.compare([series], "base"))
+    (contribution,) = (scoreboard.ratio(one, "side", (case,)) for one in judgement.compare([series], "base"))
     assert contribution is not None
     return contribution
 
 
 def scored(*ratios: Ratio) -> Score | None:
-    return score.scores({"side": ratios})["side"]
+    return scoreboard.scores({"side": ratios})["side"]
 
 
 def test_the_interval_over_jobs_covers_one_although_rows_share_their_jobs() -> None:

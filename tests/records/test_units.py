@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from railyard.analysis.cases import judgement, score
+from railyard.analysis.cases import judgement, scoreboard
 from railyard.analysis.cases.judgement import Evidence, Series
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
@@ -107,8 +107,8 @@ def test_the_larger_rate_wins_a_score_whatever_its_name_ends_in(name: str) -> No
     rate = units.fom(name, "Tflop/s", "higher")
     evidence = {"side": Evidence(values=[8.0] * 6), "base": Evidence(values=[4.0] * 6)}
     series = Series(fom=rate, labels=(), evidence=evidence, deterministic=False)
-    better = (score.ratio(one, "side", ("x",)) for one in judgement.compare([series], "base"))
-    scored = score.scores({"side": filter(None, better)})["side"]
+    better = (scoreboard.ratio(one, "side", ("x",)) for one in judgement.compare([series], "base"))
+    scored = scoreboard.scores({"side": filter(None, better)})["side"]
     assert scored is not None and scored.value == pytest.approx(2.0)
 
 

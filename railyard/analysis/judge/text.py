@@ -15,8 +15,7 @@ from railyard.analysis.cases import modelled, tables
 from railyard.analysis.cases.cases import ENDINGS
 from railyard.analysis.cases.comparison import listed, p_text, title, verdict_text
 from railyard.analysis.cases.judgement import Comparison, Group
-from railyard.analysis.cases.score import Score
-from railyard.analysis.cases.scoreboard import faster
+from railyard.analysis.cases.scoreboard import Score, faster
 from railyard.analysis.cases.tables import Cells
 from railyard.analysis.cases.titles import in_words
 from railyard.analysis.judge.over import Dated, Scaled, Spread, Steadiness

@@ -14,8 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from railyard.analysis.cases.cases import Case
-from railyard.analysis.cases.score import Score
-from railyard.analysis.cases.scoreboard import Standing, faster
+from railyard.analysis.cases.scoreboard import Score, Standing, faster
 from railyard.analysis.cases.titles import ORIGIN_NOTES, in_words
 from railyard.analysis.figures import painting, svg
 from railyard.analysis.figures.drawing import DataTable, Drawing
