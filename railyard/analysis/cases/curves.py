@@ -6,7 +6,7 @@ Leaves out: fits, interpolation, verdicts per point. The full series stay in the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -87,53 +87,41 @@ def _placed(labels: Labels) -> dict[str, Label]:
     return named
 
 
-def _over(case: Case, fom: Fom, series: Iterable[_Series], axis: str, *, other: str) -> list[Panel]:
-    """Return panels over one axis, the other held at one value; every other label splits them."""
+def _over(case: Case, fom: Fom, series: Iterable[_Series], axis: str, *, other: str) -> Iterator[Panel]:
+    """Yield panels over one axis, the other held at one value; every other label splits them."""
     split: dict[tuple[Labels, Combination | None], list[_Series]] = {}
     on_axis = [part for part in series if isinstance(part.labels.get(axis), int)]
     by_dimension = any("dimension" in part.labels for part in on_axis)
     for part in on_axis:
-        rest = {name: value for name, value in part.labels.items() if name not in (axis, other, "dimension")}
-        key = (cases.frozen_labels(rest), part.combination if by_dimension else None)
+        others = {name: value for name, value in part.labels.items() if name not in (axis, other, "dimension")}
+        key = (cases.frozen_labels(others), part.combination if by_dimension else None)
         split.setdefault(key, []).append(part)
-    panels = [
-        _panel(case, fom, members, axis, other=other, rest=dict(labels), combination=combination)
-        for (labels, combination), members in split.items()
-    ]
-    return [panel for panel in panels if any(len(line) > 1 for line in panel.lines.values())]
-
-
-def _panel(
-    case: Case,
-    fom: Fom,
-    members: Sequence[_Series],
-    axis: str,
-    *,
-    other: str,
-    rest: dict[str, Label],
-    combination: Combination | None,
-) -> Panel:
-    """Return the panel of the members at the value of the other axis that is held; `rest` has the labels in common."""
-    held = _held([value for part in members if isinstance(value := part.labels.get(other), int)], other, fom)
-    lines: dict[str, dict[int, Summary]] = {}
-    for part in members:
-        if part.labels.get(other) == held:
-            name = case.name(part.combination) if combination is None else str(part.labels.get("dimension", ""))
-            lines.setdefault(name, {})[int(part.labels[axis])] = cases.summary(part.observations)
-    subject = str(rest.pop("test", fom.stem))
-    named = [str(value) if name == "direction" else f"{name.replace('_', ' ')} {value}" for name, value in rest.items()]
-    if held is not None:
-        named.insert(0, size_text(held) if other == "size_bytes" else f"{held} hop{'' if held == 1 else 's'}")
-    if combination is not None and len(case.combinations) > 1:
-        named.append(case.name(combination))
-    return Panel(
-        fom=fom,
-        subject=TESTS.get(subject, subject),
-        axis=axis,
-        title=", ".join(named),
-        lines={name: dict(sorted(line.items())) for name, line in lines.items()},
-        is_exact=case.origin in COMPUTED,
-    )
+    for (labels, combination), members in split.items():
+        held = _held([value for part in members if isinstance(value := part.labels.get(other), int)], other, fom)
+        lines: dict[str, dict[int, Summary]] = {}
+        for part in members:
+            if part.labels.get(other) == held:
+                line = case.name(part.combination) if combination is None else str(part.labels.get("dimension", ""))
+                lines.setdefault(line, {})[int(part.labels[axis])] = cases.summary(part.observations)
+        if max(map(len, lines.values()), default=0) < 2:
+            continue
+        rest = dict(labels)
+        subject = str(rest.pop("test", fom.stem))
+        named = [
+            str(value) if name == "direction" else f"{name.replace('_', ' ')} {value}" for name, value in rest.items()
+        ]
+        if held is not None:
+            named.insert(0, size_text(held) if other == "size_bytes" else f"{held} hop{'' if held == 1 else 's'}")
+        if combination is not None and len(case.combinations) > 1:
+            named.append(case.name(combination))
+        yield Panel(
+            fom=fom,
+            subject=TESTS.get(subject, subject),
+            axis=axis,
+            title=", ".join(named),
+            lines={name: dict(sorted(summaries.items())) for name, summaries in lines.items()},
+            is_exact=case.origin in COMPUTED,
+        )
 
 
 def _held(values: Sequence[int], other: str, fom: Fom) -> int | None:
