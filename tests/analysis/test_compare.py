@@ -439,8 +439,6 @@ def test_systems_of_one_origin_are_compared_on_the_page_unasked() -> None:
     with_alone = judge([A, B, alone]).sides
     assert with_alone and with_alone.sides == page_of_both.sides.sides, "what ran nothing that others ran is no side"
     assert judge([A, alone]).sides is None
-    text = page.html(page_of_both)
-    assert "times as fast as" in text
 
 
 # ---- published numbers ----
