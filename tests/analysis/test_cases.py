@@ -232,12 +232,6 @@ def test_failed_and_not_measured_launches_are_counted_and_left_out() -> None:
     assert comparison.sentence(found).endswith("There is no value of custom.")
 
 
-def test_nic_policies_are_compared_by_their_names() -> None:
-    found = comparison.comparisons(cases.group([NICS])[0])[0]
-    assert found.baseline == "library-default"
-    assert [group.name for group in found.groups] == ["library-default", "nic-1", "nic-0", "nearest"]
-
-
 # ---- curves ----
 
 
@@ -270,8 +264,12 @@ def test_a_curve_that_starts_at_no_bytes_is_drawn() -> None:
     assert "0 B" in texts(drawing.inline_svg(general.panel_drawing(panels[2], "f"), ""))
 
 
-def test_a_curve_of_several_policies_has_a_line_for_each_in_the_asked_order() -> None:
-    (panel,) = curves.panels(cases.group([NICS])[0])
+def test_nic_policies_are_compared_by_their_names_and_a_curve_has_a_line_for_each_in_the_asked_order() -> None:
+    (case,) = cases.group([NICS])
+    first = comparison.comparisons(case)[0]
+    assert first.baseline == "library-default"
+    assert [group.name for group in first.groups] == ["library-default", "nic-1", "nic-0", "nearest"]
+    (panel,) = curves.panels(case)
     assert list(panel.lines) == list(synthetic.LLNL_SECONDS)
 
 
@@ -319,12 +317,6 @@ def test_a_benchmark_brings_its_own_figures(monkeypatch: pytest.MonkeyPatch) -> 
     shown = pages.view(drawn, 1, drawing.images([drawn.drawings])[0])
     assert shown["findings"][0].text == "Own words."
     assert not any("Iteration" in each.title for each, _ in shown["figures"])
-
-
-def test_a_family_of_figures_is_named_after_a_benchmark() -> None:
-    texts = [path.read_text() for path in (CHECKOUT / "checks").rglob("*.py")]
-    names = {name for text in texts for name in re.findall(r'benchmark = "([\w-]+)"', text)}
-    assert sorted(registry.of_benchmarks().keys() - names) == []
 
 
 # ---- the page ----
@@ -387,6 +379,10 @@ def test_page_says_what_the_origin_means_and_what_went_wrong() -> None:
 
 
 def test_every_column_and_every_benchmarks_figures_are_explained_in_one_document() -> None:
+    """A family of figures is named after a benchmark."""
+    checks = [path.read_text() for path in (CHECKOUT / "checks").rglob("*.py")]
+    benchmarks = {name for text in checks for name in re.findall(r'benchmark = "([\w-]+)"', text)}
+    assert sorted(registry.of_benchmarks().keys() - benchmarks) == []
     text = " ".join((CHECKOUT / "docs/report.md").read_text().split())
     template = (pages.TEMPLATES / "report.html.j2").read_text()
     heads = re.findall(r"(?:head\(|columns = )\[(.*?)\]", template)

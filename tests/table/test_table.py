@@ -44,7 +44,7 @@ def rows(folder: Path, sql: str) -> list[tuple[Any, ...]]:
     return duckdb.connect().sql(sql.replace("'DIR/", f"'{folder}/")).fetchall()
 
 
-def pairs(created: str = "2026-12-01T00:00:00Z") -> record.Record:
+def pairs() -> record.Record:
     """A record of pt2pt whose figures are of two pairs of nodes, and of which one launch failed."""
     case = synthetic.case(benchmark="pt2pt", check="pairs", studies=[], placements=["plain"], parameters={})
     case["topology"]["sha256"] = catalog.load("gemini-4x4x4").sha256

@@ -88,10 +88,15 @@ class Judged:
         return f"Chance alone would name a winner in at most {expected} of {tests}; winners named: {named}."
 
     @functools.cached_property
+    def indexed(self) -> list[Entry]:
+        """Return the entries of all records."""
+        return [entries.of_record(record) for case in self.grouped for record in case.records]
+
+    @functools.cached_property
     def over(self) -> Over:
         """Return what the records show over dates, sizes and allocations."""
-        records = [entries.of_record(record) for case in self.grouped for record in case.records]
-        return Over(dated=over.dated(records), scaled=over.scaled(records), spreads=over.spreads(records))
+        of = self.indexed
+        return Over(dated=over.dated(of), scaled=over.scaled(of), spreads=over.spreads(of))
 
 
 def judge(records: Sequence[Record], texts: Sequence[str] = (), baseline: str | None = None) -> Judged:

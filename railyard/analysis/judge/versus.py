@@ -93,7 +93,7 @@ def of_texts(
         sources = [(map(without_marked, own), choosing) for own, choosing in rows.sources(parsed, archive)]
         rest = compare(sources, texts, base, foms, for_people=for_people)
         before, after = (
-            {row.row.key: row.comparison for row in versus.rows if row.is_shared} for versus in (compared, rest)
+            {_order(row.row): row.comparison for row in versus.rows if row.is_shared} for versus in (compared, rest)
         )
         explained.append(remaining(len(explained), before, after))
         compared = dataclasses.replace(compared, marked=explained)

@@ -35,7 +35,6 @@ from railyard.analysis.report.effects import Cell
 from railyard.analysis.stats import contrast, medians
 from railyard.analysis.text import capital, counted
 from railyard.records.record import Origin, Status
-from railyard.records.store import entries
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
@@ -80,8 +79,7 @@ def html(judged: Judged) -> str:
     by_extent = made(
         "extents", lambda: extents.drawings_of_cases([(one.case, one.comparisons) for one in judged.cases])
     )
-    dated = [entries.of_record(record) for case in grouped for record in case.records]
-    histories = made("histories", lambda: history.drawings(dated))
+    histories = made("histories", lambda: history.drawings(judged.indexed))
     ratios = made("ratios", lambda: filter(None, [answer.drawing(judged)]))
     views = [view(case, number, images[number - 1], grouped) for number, case in enumerate(drawn, 1)]
     shared = [
