@@ -65,7 +65,7 @@ class _Series(NamedTuple):
 def panels(case: Case) -> list[Panel]:
     """Return the panels of a case: for each FOM with an axis, over hops and over sizes if these vary."""
     observed = cases.observations(case)
-    panels = []
+    panels: list[Panel] = []
     for fom in sorted(curve_foms(observed), key=rank_of):
         series = [
             _Series(_placed(labels), combination, launches)
