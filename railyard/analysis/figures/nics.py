@@ -33,7 +33,7 @@ MANY = 3
 class Carried:
     """One combination: NIC -> percent of all bytes sent and bytes sent, medians over launches.
 
-    `is_requested` is whether a launch can tell if it obeyed its NIC policy.
+    `is_requested` is whether its NIC policy names NICs, so that a launch has a verdict on it.
     """
 
     name: str
