@@ -79,6 +79,7 @@ def test_page_fits_its_window_and_follows_the_colour_scheme(
     heights = shown.eval_on_selector_all("svg.figure", "all => all.map(each => each.getBoundingClientRect().height)")
     assert len(heights) >= 8 and min(heights) > 50
     if width == 390:  # labels can be read on a phone
+        shown.set_viewport_size({"width": 400, "height": 800})
         shown.get_by_role("button", name="Unfold all cases").click()
         sizes = shown.eval_on_selector_all(
             "svg.figure text",

@@ -6,16 +6,18 @@ the median over launches, its line their range. Leaves out: single splits; the r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
-from railyard.analysis.cases import cases, judgement
+from railyard.analysis.cases import cases
 from railyard.analysis.cases.cases import Case, Combination, Observation
-from railyard.analysis.cases.judgement import Evidence, Series
 from railyard.analysis.figures import painting, svg
 from railyard.analysis.figures.drawing import Drawing
+from railyard.analysis.stats import contrast, samples, verdicts
 from railyard.analysis.stats.medians import Summary
+from railyard.analysis.stats.samples import Values
 from railyard.analysis.stats.verdicts import Finding
 from railyard.analysis.text import DataTable, percent, size_text
 from railyard.records import units
@@ -54,11 +56,7 @@ def _drawing(case: Case, collective: str, size_bytes: int, observed: ByCombinati
         for combination, by_way in of.items()
     }
     launches = {
-        way: Evidence(
-            values=[one.value for one in values],
-            jobs=[one.job for one in values],
-            noise_percent=cases.noise_percent(case),
-        )
+        way: Values(values=[one.value for one in values], jobs=[one.job for one in values])
         for way, values in next(iter(of.values())).items()
     }
     size = f", {size_text(size_bytes)}" if size_bytes else ""
@@ -79,24 +77,25 @@ def _drawing(case: Case, collective: str, size_bytes: int, observed: ByCombinati
         description=f"{title}, in {FOM.unit.text}: {described}.",
         paint=lambda figure: _paint(figure, title, by_name),
         data=DataTable(columns=columns, rows=rows, numbers=frozenset(columns[2:])),
-        statement=statement(launches, is_exact=case.origin in COMPUTED),
+        statement=statement(launches, cases.noise_percent(case), is_exact=case.origin in COMPUTED),
         foms=CLAIMED,
     )
 
 
-def statement(launches: Mapping[str, Evidence], *, is_exact: bool = False) -> str:
+def statement(launches: Mapping[str, Values], noise_percent: float, *, is_exact: bool = False) -> str:
     """Return the comparisons that the paper makes: Y against X, planes with Y against XZ.
 
-    `launches` has what one combination measured of each way of splitting. The comparisons are one family of tests.
+    `launches` has what one combination measured of each way of splitting. The comparisons are one family of tests; a
+    difference within `noise_percent` shows nothing.
     """
-    pairs = [pair for pair in CONTRASTS if launches.keys() >= set(pair)]
-    family = [
-        Series(fom=FOM, labels=(), evidence={pair[0]: launches[pair[0]], "": launches[pair[1]]}, deterministic=is_exact)
-        for pair in pairs
-    ]
+    taken = samples.of_groups(launches)
+    pairs = [pair for pair in CONTRASTS if taken.keys() >= set(pair)]
+    estimates = {pair: samples.difference(taken[pair[0]], taken[pair[1]]) for pair in pairs}
+    tests = iter(contrast.decide([one for one in estimates.values() if one is not None]))
     parts = []
-    for (one, other), compared in zip(pairs, judgement.compare(family, ""), strict=True):
-        finding, change = compared.group(one).finding, compared.group(one).change_percent or 0.0
+    for (one, other), estimate in estimates.items():
+        finding = verdicts.of_test(next(tests) if estimate else None, FOM.better, noise_percent)
+        change = 100 * math.expm1(samples.shift(taken[one], taken[other]))
         if is_exact or finding in (Finding.BETTER, Finding.WORSE, Finding.TOO_FEW):
             doubt = f" ({finding} to tell)" if finding is Finding.TOO_FEW and not is_exact else ""
             word = "less" if change < 0 else "more"

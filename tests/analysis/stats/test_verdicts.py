@@ -25,6 +25,7 @@ from railyard.analysis.judge.judged import judge
 from railyard.analysis.report import exports
 from railyard.analysis.stats import contrast, verdicts
 from railyard.analysis.stats.contrast import Estimate
+from railyard.analysis.stats.samples import Values
 from railyard.analysis.stats.verdicts import Finding
 from railyard.records import noise
 from railyard.records.record import Guard, Guarded, Origin, Record
@@ -205,12 +206,8 @@ def test_the_figure_of_rows_states_a_difference_only_where_its_test_finds_one() 
     def stated(launches: int, noise_percent: float = 2.0) -> str:
         times = {"X": 100.0, "Y": 90.0, "XZ": 100.0, "XY": 97.0, "YZ": 99.0}
         noise = np.linspace(0.999, 1.001, launches)
-        return rowcol.statement(
-            {
-                way: judgement.Evidence(values=(time * noise).tolist(), noise_percent=noise_percent)
-                for way, time in times.items()
-            }
-        )
+        values = {way: Values(values=(time * noise).tolist()) for way, time in times.items()}
+        return rowcol.statement(values, noise_percent)
 
     assert "Y takes 10.0 % less time than X (n too small to tell)" in stated(3)
     assert "Y takes 10.0 % less time than X; XY takes 3.0 % less time than XZ" in stated(6)
