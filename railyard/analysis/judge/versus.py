@@ -88,7 +88,7 @@ def of_texts(
     parsed = sides.parse(texts, functools.partial(archive, values=False))
     compared = compare(rows.sources(parsed, archive), texts, base, foms, for_people=for_people)
     points = (point for row in compared.rows for points in row.row.sides.values() for point in points)
-    used = {point.entry.path: point.entry.own for point in points}  # the records of the rows
+    used = {point.entry.own["sha256"]: point.entry.own for point in points}  # the records of the rows
     if explained := [f"{own['id']}: {one['text']}" for own in used.values() for one in own["marked"]]:
         sources = [(map(without_marked, own), choosing) for own, choosing in rows.sources(parsed, archive)]
         rest = compare(sources, texts, base, foms, for_people=for_people)
