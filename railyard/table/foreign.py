@@ -235,11 +235,9 @@ def _jube(file: File) -> Iterator[Result]:
         yield Result(tool="JUBE result table", check=name, benchmark=name, points=points, parameters=parameters)
 
 
-_BETTER = {"lower": "lower", "higher": "higher"}
-
-
 def _ramble(file: File) -> Iterator[Result]:
     """Yield a result per experiment of Ramble's `results.latest.json`, which Benchpark has, too."""
+    better = {"lower": "lower", "higher": "higher"}
     for one in _json(file)["experiments"]:
         variables, is_good = one.get("RAMBLE_VARIABLES") or {}, one.get("RAMBLE_STATUS") == "SUCCESS"
         points = [
@@ -247,7 +245,7 @@ def _ramble(file: File) -> Iterator[Result]:
                 fom=fom["name"],
                 unit=fom.get("units") or "",
                 value=_number(fom["value"], file.name, f"{one['name']}: {fom['name']}"),
-                better=_BETTER.get(str(fom.get("fom_type", {}).get("better_direction")).lower(), "neither"),
+                better=better.get(str(fom.get("fom_type", {}).get("better_direction")).lower(), "neither"),
                 labels={} if context["name"] == "null" else {"context": context.get("display_name") or context["name"]},
             )
             for context in one.get("CONTEXTS") or ()

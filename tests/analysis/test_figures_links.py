@@ -30,24 +30,20 @@ def small(change: Callable[[dict[str, Any]], object] = bool) -> cases.Case:
     return case
 
 
-def record_of(benchmark: str, series: list[dict[str, Any]], *, failed: str = "") -> Record:
-    """The small record with one launch of another benchmark."""
-    content = json.loads(SMALL.read_text())
-    content.pop("id", None)
-    launch = content["launches"][0] | {"series": series, "not_measured": []}
-    if failed:
-        launch |= {"status": "failed", "exit_status": 5, "reason": failed}
-        content |= {"status": "failed", "reason": f"1 of 1 launches failed: {failed}"}
-    content["case"] |= {
-        "benchmark": benchmark,
-        "placements": [launch["placement"]],
-        "nic_policies": [launch["nic_policy"]],
-        "launches_per_combination": 1,
-        "parameters": {},
-    }
-    content["launches"] = [launch]
-    content["figures"] = figures.of_record(content)
-    return record.from_content(content, "the test's record")
+def case_of(benchmark: str, series: list[dict[str, Any]], *, failed: str = "") -> cases.Case:
+    """The small record's with one launch of another benchmark."""
+
+    def change(content: dict[str, Any]) -> None:
+        launch = content["launches"][0] | {"series": series, "not_measured": []}
+        if failed:
+            launch |= {"status": "failed", "exit_status": 5, "reason": failed}
+            content |= {"status": "failed", "reason": f"1 of 1 launches failed: {failed}"}
+        chosen = {"placements": [launch["placement"]], "nic_policies": [launch["nic_policy"]], "parameters": {}}
+        content["case"] |= {"benchmark": benchmark, "launches_per_combination": 1, **chosen}
+        content["launches"] = [launch]
+        content["figures"] = figures.of_record(content)
+
+    return small(change)
 
 
 def link(name: str, rate: float, missing: float) -> list[dict[str, Any]]:
@@ -63,8 +59,7 @@ def test_a_failed_launch_has_its_links_shown() -> None:
     series = link("X+ 0,0,0>1,0,0", 9.0, 0) + link("X- 1,0,0>0,0,0", 9.2, 0)
     series += link("Z+ 0,0,0>0,0,1", 10.0, 33.3) + link("Z- 0,0,1>0,0,0", 15.0, 0)
     failed = "exit status 5; topobw: link Z+ 0,0,0>0,0,1"
-    (case,) = cases.group([record_of("topobw", series, failed=failed)])
-    heat, rates = topobw.drawings(case)
+    heat, rates = topobw.drawings(case_of("topobw", series, failed=failed))
     assert heat.statement.startswith("1 of 4 links carry less than they should: Z+ 0,0,0>0,0,1 (33.3 %")
     assert rates.data.rows[0] == ("X cable", "2", "9.000000", "9.100000", "9.200000")
     assert rates.data.rows[1][2:] == ("10.000000", "12.500000", "15.000000")
@@ -74,8 +69,7 @@ def test_a_failed_launch_has_its_links_shown() -> None:
 
 def test_no_links_no_figure() -> None:
     series = [{"fom": "bandwidth_gbyte_s", "labels": {"dimension": "X"}, "samples": [1.0]}]
-    (case,) = cases.group([record_of("topobw", series)])
-    assert topobw.drawings(case) == []
+    assert topobw.drawings(case_of("topobw", series)) == []
 
 
 @pytest.mark.parametrize("coordinate", ["99999", "99999999", "9" * 150, "9" * 5000])
@@ -83,7 +77,7 @@ def test_a_link_that_no_machine_has_takes_no_more_room_than_another(coordinate: 
     """A record may name any coordinate; an axis with a tick for each would take all memory."""
     try:
         series = link("X+ 0,0,0>1,0,0", 9.0, 0) + link(f"X+ {coordinate},0,0>0,0,0", 9.0, 5)
-        (case,) = cases.group([record_of("topobw", series)])
+        case = case_of("topobw", series)
     except InputError:
         return  # refused in one line is as good
     heat, rates = topobw.drawings(case)
@@ -130,8 +124,7 @@ def test_efficiency_by_size() -> None:
         for fom, value in (("source_sent_bytes", 1.5), ("source_received_bytes", 0.5))
     ]
     series += [point("efficiency_percent", 64, 21.0), point("efficiency_percent", 4096, 61.0)]
-    (case,) = cases.group([record_of("sonar", series)])
-    efficiency, counted = registry.own_drawings(case)
+    efficiency, counted = registry.own_drawings(case_of("sonar", series))
     assert efficiency.statement == (
         "The payload is this share of the bytes counted: send, random: 21.0 % at 64 B, 61.0 % at 4 KiB."
     )
@@ -175,7 +168,4 @@ def test_one_line_with_noise_is_one_protocol() -> None:
     sent = {size: (64 + 1.1 * size) * draw.uniform(0.99, 1.01) for size in SIZES}
     (only,) = sonar.find(sent, {size: 0.05 * size + 60 for size in SIZES})
     assert 100 < only.header_bytes < 140 and 1.1 < only.bytes_per_byte < 1.2
-
-
-def test_no_common_size_is_no_protocol() -> None:
     assert sonar.find({8: 100.0}, {}) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import functools
+import itertools
 import json
 import random
 from pathlib import Path
@@ -15,12 +16,13 @@ from click.testing import CliRunner
 from support import forgeries, synthetic
 
 from railyard.analysis import why
+from railyard.analysis.judge import versus
 from railyard.cli import cli
 from railyard.records import record
 from railyard.records.folded import slow
 from railyard.records.record import Record
 from railyard.records.rules import faults
-from railyard.records.store import archive
+from railyard.records.store import archive, entries
 
 pytestmark = pytest.mark.unit
 
@@ -71,6 +73,15 @@ def test_events_that_come_in_every_launch_explain_no_slow_one() -> None:
     explained = [one for seed in SEEDS for one in slow.launches(measured(seed, slow_launch=5)) if one.causes]
     clean = [one for seed in SEEDS for one in slow.launches(measured(seed)) if one.causes]
     assert (len(explained) <= 1, clean) == (True, [])
+
+
+def test_verdicts_without_marked_launches_are_those_of_every_check() -> None:
+    document, known = measured(1, slow_launch=6, flap=True).document, []
+    for check, system in itertools.product(("a", "b"), ("one", "other")):
+        changes = {"case": {**document["case"], "check": check}, "system": {**document["system"], "name": system}}
+        known.append(entries.of_record(record.validate(record.sealed({**document, **changes}), "made")))
+    compared = versus.of_texts(["system=one", "system=other"], lambda **_: known)
+    assert compared.marked[-1] == "Without the 4 launches that an event explains all 6 verdicts stay the same."
 
 
 def test_without_the_counters_of_the_other_launches_no_event_explains_anything() -> None:

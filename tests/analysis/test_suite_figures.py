@@ -69,6 +69,7 @@ def test_every_collective_has_its_figure_and_every_placement_its_bars() -> None:
     assert [figure.name for figure in figures] == ["rowcol-alltoall", "rowcol-barrier"]
     assert [row[0] for row in figures[0].data.rows] == ["plain", "custom"]
     assert "Barrier: the slowest" in figures[1].title
+    assert "<svg" in drawing.inline_svg(figures[0], "c1")
 
 
 def test_parallel_paths_are_lines_by_dimension_and_number() -> None:
@@ -125,11 +126,6 @@ def test_halo_shows_where_the_time_goes_by_variant() -> None:
 @pytest.mark.parametrize("benchmark", ["rowcol", "paths", "contention", "halo"])
 def test_a_record_without_such_series_has_no_such_figure(benchmark: str) -> None:
     assert drawn(benchmark, [point("other_us", 1.0)]) == []
-
-
-def test_figures_paint() -> None:
-    figures = drawn("rowcol", splits("alltoall", 8, X=3, Y=2), placements=["plain", "custom"])
-    assert "<svg" in drawing.inline_svg(figures[0], "c1")
 
 
 SENT_BYTES = {"round-robin": (500, 500), "nic-1": (0, 2000)}

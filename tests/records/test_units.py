@@ -8,9 +8,8 @@ from collections import Counter
 
 import pytest
 
-from railyard.analysis.stats import samples, score
-from railyard.analysis.stats.samples import Values
-from railyard.analysis.stats.verdicts import Finding
+from railyard.analysis.cases import judgement, scoreboard
+from railyard.analysis.cases.judgement import Evidence, Series
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
 from railyard.records import record, units
@@ -106,11 +105,10 @@ def test_what_cannot_be_declared_is_refused_in_one_line(name: str, unit: str, be
 @pytest.mark.parametrize("name", ["hpl_tflop_s", "stream_mbyte_s", "atoms_per_us", "grind_rate_s"])
 def test_the_larger_rate_wins_a_score_whatever_its_name_ends_in(name: str) -> None:
     rate = units.fom(name, "Tflop/s", "higher")
-    taken = samples.of_groups({"side": Values(values=[8.0] * 6), "base": Values(values=[4.0] * 6)})
-    better = score.Ratio(
-        case=("x",), fom=rate, side=taken["side"], baseline=taken["base"], test=None, finding=Finding.TOO_FEW
-    )
-    scored = score.scores({"side": [better]})["side"]
+    evidence = {"side": Evidence(values=[8.0] * 6), "base": Evidence(values=[4.0] * 6)}
+    series = Series(fom=rate, labels=(), evidence=evidence, deterministic=False)
+    better = (scoreboard.ratio(one, "side", ("x",)) for one in judgement.compare([series], "base"))
+    scored = scoreboard.scores({"side": filter(None, better)})["side"]
     assert scored is not None and scored.value == pytest.approx(2.0)
 
 

@@ -1,1 +1,1 @@
-"""Group records into cases, and compare the placements, NIC policies and software inside a case."""
+"""Group records into cases, and compare and score the placements, NIC policies and software inside a case."""

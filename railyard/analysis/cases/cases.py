@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -17,11 +18,13 @@ from railyard.analysis.stats.medians import Summary, summarise
 from railyard.records import comparable, noise
 from railyard.records.benchmark import Label, Labels
 from railyard.records.json_io import Json
-from railyard.records.record import Launch, Origin, Record, Software, Status
+from railyard.records.record import Launch, Origin, Record, Software
 from railyard.records.store import entries
 from railyard.records.units import Fom
 
 K = TypeVar("K")
+#: How a launch ended, by the names that documents use, for people; the guard refused `void` ones, which ended well.
+ENDINGS = {"ok": "with a result", "void": "void", "failed": "failed", "not_measured": "not measured"}
 #: What a combination consists of, for people.
 _PARTS = {"placement": "placement", "NIC policy": "nic_policy", "software": "software"}
 
@@ -45,40 +48,6 @@ class Observation:
     value: float
     job: str = ""
     repeats: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
-    """Count how launches ended; `ok` are results.
-
-    `void` ended well but the guard refused them. Of the results `unverified` are from a program that does not check its
-    data, and `cannot_tell` have a placement that is not proved.
-    """
-
-    ok: int = 0
-    failed: int = 0
-    not_measured: int = 0
-    void: int = 0
-    unverified: int = 0
-    cannot_tell: int = 0
-
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(**{name: getattr(self, name) + getattr(other, name) for name in self.__slots__})
-
-    @property
-    def planned(self) -> int:
-        """Return the number of all launches."""
-        return self.ok + self.failed + self.not_measured + self.void
-
-    @property
-    def endings(self) -> dict[str, int]:
-        """Return the counts by the names that documents use."""
-        return {"ok": self.ok, "failed": self.failed, "not_measured": self.not_measured, "void": self.void}
-
-    def text(self, *, zeros: bool = True) -> str:
-        """Return `5 with a result, 1 void, 0 failed, 0 not measured`, the zeros left out on request."""
-        counts = {"with a result": self.ok, "void": self.void, "failed": self.failed, "not measured": self.not_measured}
-        return ", ".join(f"{count} {word}" for word, count in counts.items() if count or zeros)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,18 +136,27 @@ def launches(case: Case) -> Iterator[tuple[Record, Launch]]:
     return ((record, launch) for record in case.records for launch in record.launches)
 
 
-def tally(case: Case, combination: Combination | None = None) -> Tally:
-    """Return how the launches of a combination, or of all, ended."""
+def tally(case: Case, combination: Combination | None = None) -> Counter[str]:
+    """Return the number of launches of a combination, or of all: `planned`, and how these ended (`ENDINGS`).
+
+    Of the results `unverified` are from a program that does not check its data, and `cannot_tell` have a placement that
+    is not proved.
+    """
     chosen = [launch for _, launch in launches(case) if combination is None or combination_of(launch) == combination]
     ok = [launch for launch in chosen if launch.is_result]
-    return Tally(
-        ok=len(ok),
-        failed=sum(launch.status is Status.FAILED for launch in chosen),
-        not_measured=sum(launch.status is Status.NOT_MEASURED for launch in chosen),
-        void=sum(launch.is_void for launch in chosen),
-        unverified=sum(launch.verified is not True for launch in ok),
-        cannot_tell=sum(launch.placement_verdict == "cannot-tell" for launch in ok),
+    return Counter(
+        {
+            **entries.counts(chosen),
+            "planned": len(chosen),
+            "unverified": sum(launch.verified is not True for launch in ok),
+            "cannot_tell": sum(launch.placement_verdict == "cannot-tell" for launch in ok),
+        }
     )
+
+
+def tally_text(counts: Mapping[str, int], *, zeros: bool = True) -> str:
+    """Return `5 with a result, 1 void, 0 failed, 0 not measured`, the zeros left out on request."""
+    return ", ".join(f"{counts[ending]} {words}" for ending, words in ENDINGS.items() if counts[ending] or zeros)
 
 
 def noise_percent(case: Case) -> float:
@@ -222,9 +200,9 @@ def medians(case: Case, fom: str, part_of: Callable[[dict[str, Label]], K | None
     return {part: statistics.median(of_part) for part, of_part in values.items()}
 
 
-def summary(observed: Sequence[Observation], noise_percent: float = 0.0) -> Summary:
+def summary(observed: Sequence[Observation]) -> Summary:
     """Return the statistics of one group of launches; raises ValueError for none."""
-    return summarise([launch.value for launch in observed], noise_percent, [launch.job for launch in observed])
+    return summarise([launch.value for launch in observed], [launch.job for launch in observed])
 
 
 def frozen_labels(labels: Mapping[str, Label]) -> Labels:

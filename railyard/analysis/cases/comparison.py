@@ -196,7 +196,7 @@ def statements(comparisons: Sequence[Comparison]) -> list[Statement]:
     return joined
 
 
-def _evidence(verdict: Verdict[str]) -> str:
+def _evidence(verdict: Verdict) -> str:
     if verdict.p_holm is None:
         return "a deterministic model, so no test applies"
     subject = "the difference is" if len(verdict.apart) == 1 else "every difference is"

@@ -6,7 +6,7 @@ Leaves out: fits, interpolation, verdicts per point. The full series stay in the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,27 +30,13 @@ AXIS_TEXT = {
 }
 #: What a benchmark's label `test` is called in a title, where the FOM's own name would not do.
 TESTS = {"bibandwidth": "bidirectional bandwidth"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
-    """One point of a line: its x, and the summary of the launches there."""
-
-    x: int
-    summary: Summary
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A named line of a figure; its points are sorted by x."""
-
-    name: str
-    points: tuple[Point, ...]
+#: A line of a figure: x -> the summary of the launches there, in order of x.
+Line = Mapping[int, Summary]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One pair of axes that shows `subject` over `axis`; `title` names the labels that are fixed.
+    """One pair of axes that shows `subject` over `axis`; `title` names the labels that are fixed, `lines` by name.
 
     `is_exact` means that a model computed the points.
     """
@@ -59,7 +45,7 @@ class Panel:
     subject: str
     axis: str
     title: str
-    lines: tuple[Line, ...]
+    lines: Mapping[str, Line]
     is_exact: bool = False
 
     @property
@@ -79,7 +65,7 @@ class _Series(NamedTuple):
 def panels(case: Case) -> list[Panel]:
     """Return the panels of a case: for each FOM with an axis, over hops and over sizes if these vary."""
     observed = cases.observations(case)
-    panels = []
+    panels: list[Panel] = []
     for fom in sorted(curve_foms(observed), key=rank_of):
         series = [
             _Series(_placed(labels), combination, launches)
@@ -101,56 +87,41 @@ def _placed(labels: Labels) -> dict[str, Label]:
     return named
 
 
-def _over(case: Case, fom: Fom, series: Iterable[_Series], axis: str, *, other: str) -> list[Panel]:
-    """Return panels over one axis, the other held at one value; every other label splits them."""
+def _over(case: Case, fom: Fom, series: Iterable[_Series], axis: str, *, other: str) -> Iterator[Panel]:
+    """Yield panels over one axis, the other held at one value; every other label splits them."""
     split: dict[tuple[Labels, Combination | None], list[_Series]] = {}
     on_axis = [part for part in series if isinstance(part.labels.get(axis), int)]
     by_dimension = any("dimension" in part.labels for part in on_axis)
     for part in on_axis:
-        rest = {name: value for name, value in part.labels.items() if name not in (axis, other, "dimension")}
-        key = (cases.frozen_labels(rest), part.combination if by_dimension else None)
+        others = {name: value for name, value in part.labels.items() if name not in (axis, other, "dimension")}
+        key = (cases.frozen_labels(others), part.combination if by_dimension else None)
         split.setdefault(key, []).append(part)
-    panels = [
-        _panel(case, fom, members, axis, other=other, rest=dict(labels), combination=combination)
-        for (labels, combination), members in split.items()
-    ]
-    return [panel for panel in panels if any(len(line.points) > 1 for line in panel.lines)]
-
-
-def _panel(
-    case: Case,
-    fom: Fom,
-    members: Sequence[_Series],
-    axis: str,
-    *,
-    other: str,
-    rest: dict[str, Label],
-    combination: Combination | None,
-) -> Panel:
-    """Return the panel of the members at the value of the other axis that is held; `rest` has the labels in common."""
-    held = _held([value for part in members if isinstance(value := part.labels.get(other), int)], other, fom)
-    lines: dict[str, list[Point]] = {}
-    for part in members:
-        if part.labels.get(other) == held:
-            name = case.name(part.combination) if combination is None else str(part.labels.get("dimension", ""))
-            point = Point(x=int(part.labels[axis]), summary=cases.summary(part.observations))
-            lines.setdefault(name, []).append(point)
-    subject = str(rest.pop("test", fom.stem))
-    named = [str(value) if name == "direction" else f"{name.replace('_', ' ')} {value}" for name, value in rest.items()]
-    if held is not None:
-        named.insert(0, size_text(held) if other == "size_bytes" else f"{held} hop{'' if held == 1 else 's'}")
-    if combination is not None and len(case.combinations) > 1:
-        named.append(case.name(combination))
-    return Panel(
-        fom=fom,
-        subject=TESTS.get(subject, subject),
-        axis=axis,
-        title=", ".join(named),
-        lines=tuple(
-            Line(name=name, points=tuple(sorted(points, key=lambda point: point.x))) for name, points in lines.items()
-        ),
-        is_exact=case.origin in COMPUTED,
-    )
+    for (labels, combination), members in split.items():
+        held = _held([value for part in members if isinstance(value := part.labels.get(other), int)], other, fom)
+        lines: dict[str, dict[int, Summary]] = {}
+        for part in members:
+            if part.labels.get(other) == held:
+                line = case.name(part.combination) if combination is None else str(part.labels.get("dimension", ""))
+                lines.setdefault(line, {})[int(part.labels[axis])] = cases.summary(part.observations)
+        if max(map(len, lines.values()), default=0) < 2:
+            continue
+        rest = dict(labels)
+        subject = str(rest.pop("test", fom.stem))
+        named = [
+            str(value) if name == "direction" else f"{name.replace('_', ' ')} {value}" for name, value in rest.items()
+        ]
+        if held is not None:
+            named.insert(0, size_text(held) if other == "size_bytes" else f"{held} hop{'' if held == 1 else 's'}")
+        if combination is not None and len(case.combinations) > 1:
+            named.append(case.name(combination))
+        yield Panel(
+            fom=fom,
+            subject=TESTS.get(subject, subject),
+            axis=axis,
+            title=", ".join(named),
+            lines={name: dict(sorted(summaries.items())) for name, summaries in lines.items()},
+            is_exact=case.origin in COMPUTED,
+        )
 
 
 def _held(values: Sequence[int], other: str, fom: Fom) -> int | None:

@@ -9,9 +9,10 @@ sum of all copies of a launch against the launches with one copy. Leaves out: wh
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import statistics
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from railyard.analysis.cases import cases
@@ -64,8 +65,7 @@ class Copies:
 
 def alone_of(combination: Combination) -> Combination:
     """Return the same combination without its load."""
-    name, _ = split_load(combination.placement)
-    return Combination(placement=name, nic_policy=combination.nic_policy, software=combination.software)
+    return dataclasses.replace(combination, placement=split_load(combination.placement)[0])
 
 
 def impacts(case: Case) -> list[Impact]:
@@ -132,31 +132,29 @@ def _sent(loaded: Sequence[Launch]) -> float | None:
 
 def copies(case: Case) -> list[Copies]:
     """Return the results of copies that ran at once, for each series of the most detailed figure of merit."""
-    with_copies = [loaded for loaded in case.combinations if split_load(loaded.placement)[1] == COPIES]
-    return [row for loaded in with_copies for row in _copies(case, loaded)]
-
-
-def _copies(case: Case, loaded: Combination) -> Iterator[Copies]:
-    single = _of(case, alone_of(loaded))
-    fom = _detailed(single)
-    if fom is None:
-        return
-    for key in [key for key in entries.values_of(single[0].series) if key[0] == fom]:
-        launches = [values for launch in _of(case, loaded) if (values := _of_copies(launch, key))]
-        alone = [value for launch in single if (value := entries.values_of(launch.series).get(key)) is not None]
-        if launches and alone:
-            worst = max if fom.better is Better.LOWER else min
-            is_rate = fom.better is Better.HIGHER
-            yield Copies(
-                combination=alone_of(loaded),
-                fom=fom,
-                labels=key[1],
-                count=max(map(len, launches)),
-                slowest=medians.summarise([worst(values) for values in launches]),
-                median=medians.summarise([statistics.median(values) for values in launches]),
-                total=medians.summarise([sum(values) for values in launches]) if is_rate else None,
-                alone=medians.summarise(alone),
+    rows = []
+    for loaded in case.combinations:
+        single = _of(case, alone_of(loaded)) if split_load(loaded.placement)[1] == COPIES else []
+        fom = _detailed(single)
+        for key in [key for launch in single[:1] for key in entries.values_of(launch.series) if key[0] == fom]:
+            launches = [values for launch in _of(case, loaded) if (values := _of_copies(launch, key))]
+            alone = [value for launch in single if (value := entries.values_of(launch.series).get(key)) is not None]
+            if not (launches and alone):
+                continue
+            worst, is_rate = max if key[0].better is Better.LOWER else min, key[0].better is Better.HIGHER
+            rows.append(
+                Copies(
+                    combination=alone_of(loaded),
+                    fom=key[0],
+                    labels=key[1],
+                    count=max(map(len, launches)),
+                    slowest=medians.summarise([worst(values) for values in launches]),
+                    median=medians.summarise([statistics.median(values) for values in launches]),
+                    total=medians.summarise([sum(values) for values in launches]) if is_rate else None,
+                    alone=medians.summarise(alone),
+                )
             )
+    return rows
 
 
 def _of_copies(launch: Launch, key: tuple[Fom, Labels]) -> list[float]:

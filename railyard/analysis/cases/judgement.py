@@ -14,15 +14,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.analysis.cases.cases import Tally
 from railyard.analysis.stats import contrast, medians, samples, verdicts
 from railyard.analysis.stats.contrast import Test
 from railyard.analysis.stats.medians import Summary
 from railyard.analysis.stats.samples import Sample, Values
-from railyard.analysis.stats.score import Ratio
 from railyard.analysis.stats.verdicts import Finding, Verdict
 from railyard.analysis.text import Format
 from railyard.records.benchmark import Labels
@@ -38,13 +37,14 @@ COUNTED = frozenset({"count", "size", "hops", "share", "ratio"})
 class Evidence(Values):
     """What one group measured, and all repeats of its launches where these are needed.
 
-    A difference of at most `noise_percent` shows nothing. `tally` counts how all launches ended, where that is known.
+    A difference of at most `noise_percent` shows nothing. `tally` counts how all launches ended, where that is known
+    (`railyard.analysis.cases.cases.tally`).
     """
 
     values: Sequence[float] = ()
     repeats: Sequence[float] = ()
     noise_percent: float = 0.0
-    tally: Tally | None = None
+    tally: Counter[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ class Comparison:
     labels: Labels
     groups: tuple[Group, ...]
     baseline: str
-    verdict: Verdict[str]
+    verdict: Verdict
     of_best: Mapping[str, Test]
     tests: int
     baseline_tests: int
@@ -164,26 +164,6 @@ class Comparison:
         logs = [max(map(abs, bound)) for bound in bounds if bound is not None]
         return 100 * math.expm1(max(logs)) if logs and len(logs) == len(pairs) else None
 
-    def ratio(self, name: str, case: tuple[object, ...]) -> Ratio | None:
-        """Return what a group contributes to its score over cases.
-
-        It is None if the group or the baseline has no value, and for a figure that follows another.
-        """
-        group, base = self.group(name), self.group(self.baseline)
-        if self.follows or not group.sample or not base.sample:
-            return None
-        return Ratio(
-            case=case,
-            fom=self.fom,
-            side=group.sample,
-            baseline=base.sample,
-            test=group.test,
-            finding=group.finding,
-            noise_percent=max(group.evidence.noise_percent, base.evidence.noise_percent),
-            looked=self.looked,
-            is_exact=self.is_exact,
-        )
-
 
 def percent_interval(group: Group, bounds: tuple[float, float] | None) -> tuple[float, float] | None:
     """Return bounds of a difference of logarithms in percent; None for values that are not ratios."""
@@ -204,11 +184,8 @@ def compare(every: Sequence[Series], baseline: str, *, looked: float = 1.0) -> l
 def _compared(fom: Fom, family: Sequence[Series], baseline: str, looked: float) -> list[Comparison]:
     taken = [_samples(series) for series in family]
     summaries = [
-        {
-            name: medians.summarise(sample.values, series.evidence[name].noise_percent, sample.of_jobs)
-            for name, sample in of_series.items()
-        }
-        for series, of_series in zip(family, taken, strict=True)
+        {name: medians.summarise(sample.values, sample.of_jobs) for name, sample in of_series.items()}
+        for of_series in taken
     ]
     bests = [verdicts.best_of(groups, fom.better) if groups else "" for groups in summaries]
     pairs = sum(math.comb(len(of_series), 2) for of_series in taken)
@@ -268,8 +245,9 @@ def _comparison(
     tests: tuple[int, int, int],
     looked: float,
 ) -> Comparison:
-    fom, is_exact = series.fom, series.deterministic and verdicts.is_flat(summaries)
-    floor = max((summary.noise_percent for summary in summaries.values()), default=0.0)
+    fom, flat = series.fom, all(summary.minimum == summary.maximum for summary in summaries.values())
+    is_exact = series.deterministic and flat
+    floor = max((series.evidence[name].noise_percent for name in summaries), default=0.0)
 
     def finding(name: str, other: str, test: Test | None) -> Finding:
         if name == other or name not in summaries or other not in summaries:
@@ -308,7 +286,7 @@ def _comparison(
         labels=series.labels,
         groups=tuple(groups),
         baseline=baseline,
-        verdict=verdicts.judge(summaries, fom.better, findings, {} if is_exact else of_best),
+        verdict=verdicts.judge(summaries, fom.better, findings, {} if is_exact else of_best, noise_percent=floor),
         of_best={} if is_exact else of_best,
         tests=tests[0],
         baseline_tests=tests[1],

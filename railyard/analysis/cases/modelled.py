@@ -33,12 +33,9 @@ def is_converted(origin: str, benchmark: str) -> bool:
     return origin == Origin.EMULATED and benchmark in LINK_BOUND
 
 
-def scale(record: Record) -> float:
-    """Return the rate scale by which a record's rates and times are converted; 1 for all that are as recorded."""
-    torus = record.provenance["torus"]
-    if torus is None or not is_converted(record.origin, record.case.benchmark):
-        return 1.0
-    return float(torus["rate_scale"])
+def _scale(torus: Mapping[str, Json] | None, origin: str, benchmark: str) -> float:
+    """Return the rate scale by which rates and times are converted; 1 for all that are as recorded."""
+    return float(torus["rate_scale"]) if torus and is_converted(origin, benchmark) else 1.0
 
 
 def unconverted_scale(setting: Mapping[str, Json]) -> float:
@@ -50,25 +47,24 @@ def unconverted_scale(setting: Mapping[str, Json]) -> float:
 def multiplier(setting: Mapping[str, Json], fom: Fom) -> float:
     """Return the factor from the recorded to the shown values of a figure, for the records of an entry's setting."""
     torus = setting["torus"]
-    if not torus or not is_converted(setting["origin"], setting["benchmark"]):
-        return 1.0
-    return _multiplier(fom, float(torus["rate_scale"]), bool(torus["latency_scaled"]))
+    scale = _scale(torus, setting["origin"], setting["benchmark"])
+    return _multiplier(fom, scale, has_latency=scale != 1.0 and bool(torus["latency_scaled"]))
 
 
 def scale_text(record: Record) -> str:
     """Return `at 1/33,000`; empty for a record whose numbers are as recorded."""
-    factor = scale(record)
+    factor = _scale(record.provenance["torus"], record.origin, record.case.benchmark)
     return "" if factor == 1.0 else f"at 1/{float(f'{1 / factor:.{_DIGITS}g}'):,.0f}"
 
 
 def _record(record: Record) -> Record:
-    factor = scale(record)
+    torus = record.provenance["torus"]
+    factor = _scale(torus, record.origin, record.case.benchmark)
     if factor == 1.0:
         return record
-    has_latency = bool(record.provenance["torus"]["latency_scaled"])
 
     def converted(recorded: Sequence[Series]) -> tuple[Series, ...]:
-        factors = [_multiplier(series.fom, factor, has_latency) for series in recorded]
+        factors = [_multiplier(series.fom, factor, has_latency=torus["latency_scaled"]) for series in recorded]
         return tuple(
             series if by == 1.0 else structs.replace(series, samples=tuple(by * sample for sample in series.samples))
             for series, by in zip(recorded, factors, strict=True)
@@ -85,7 +81,7 @@ def _record(record: Record) -> Record:
     return dataclasses.replace(record, launches=launches)
 
 
-def _multiplier(fom: Fom, factor: float, has_latency: bool) -> float:
+def _multiplier(fom: Fom, factor: float, *, has_latency: bool) -> float:
     if fom.unit.measures in _RATES:
         return 1 / factor
     return factor if fom.unit.measures == "time" and (has_latency or "latency" not in fom) else 1.0

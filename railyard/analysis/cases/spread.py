@@ -14,7 +14,6 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -32,8 +31,8 @@ from railyard.records.spans import Proximity
 from railyard.records.store import entries
 from railyard.records.units import Better, Fom
 
-_NUMBERS = frozenset({"groups", "median", "95 % interval", "n", "min to max", "pairs"})
-_FEWEST = 2
+#: The columns of `_statistics`.
+_STATISTICS = ("median", "95 % interval", "n", "min to max")
 PROXIMITIES = tuple(Proximity)
 
 #: (figure of merit, labels, combination of the launch).
@@ -42,47 +41,43 @@ What = tuple[Fom, Labels, str]
 Key = tuple[What, int]
 
 
-class Captioned(NamedTuple):
-    """A table and its caption."""
+def tables(case: Case) -> dict[str, DataTable]:
+    """Return by caption the tables that the case's records allow.
 
-    caption: str
-    data: DataTable
-
-
-def tables(case: Case) -> list[Captioned]:
-    """Return the tables that the case's records allow, each with at least two groups or proximities to compare."""
+    Each has at least two groups or proximities to compare, or several NIC policies.
+    """
     placed = [
-        (record, launch)
+        (record, launch, groups)
         for record, launch in cases.launches(case)
-        if launch.is_result and launch.spans is not None and launch.spans.groups is not None
+        if launch.is_result and launch.spans and (groups := launch.spans.groups) is not None
     ]
-    parts = (
-        ("Over the groups that a launch's nodes are in; medians over launches", _over_groups(case, placed)),
-        ("By the proximity of two hosts; medians over launches", _by_proximity(case, placed)),
-    )
-    return [Captioned(caption, data) for caption, data in parts if data.rows]
+    by_policy = [row for of, values in _by_policy(case).items() for row in _policy_rows(of, values)]
+    outliers = DataTable(columns=_OF_POLICIES, rows=by_policy, numbers=frozenset(_OF_POLICIES[2:]))
+    captioned = {
+        "Over the groups that a launch's nodes are in; medians over launches": _over_groups(case, placed),
+        "By the proximity of two hosts; medians over launches": _by_proximity(case, placed),
+        f"Outliers over launches by NIC policy: beyond the quartiles by {FENCE} times their distance": outliers,
+    }
+    return {caption: data for caption, data in captioned.items() if data.rows}
 
 
-def _over_groups(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTable:
+def _over_groups(case: Case, placed: Sequence[tuple[Record, Launch, int]]) -> DataTable:
     curves = comparison.curve_foms(cases.observations(case))
     values: dict[Key, list[Observation]] = {}
-    for record, launch in placed:
-        assert launch.spans is not None and launch.spans.groups is not None
+    for record, launch, groups in placed:
         for (fom, labels), taken in entries.samples_of(launch.series).items():
             if fom not in curves:
-                key = (fom, labels, _with(case, launch)), launch.spans.groups
+                key = (fom, labels, _with(case, launch)), groups
                 values.setdefault(key, []).append(Observation(value=entries.value_of(taken), job=record.job))
-    columns = ("figure of merit", "with", "groups", "median", "95 % interval", "n", "min to max")
-    rows = [
-        (_title(of[0], of[1]), of[2], str(groups), *_statistics(values[of, groups])) for of, groups in _compared(values)
-    ]
-    return DataTable(columns=columns, rows=rows, numbers=_NUMBERS)
+    columns = ("figure of merit", "with", "groups", *_STATISTICS)
+    rows = [(*_head(of), str(groups), *_statistics(values[of, groups])) for of, groups in _compared(values)]
+    return DataTable(columns=columns, rows=rows, numbers=frozenset(columns[2:]))
 
 
-def _by_proximity(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTable:
+def _by_proximity(case: Case, placed: Sequence[tuple[Record, Launch, int]]) -> DataTable:
     values: dict[Key, list[Observation]] = {}
     pairs: dict[Key, set[tuple[str, str]]] = {}
-    for record, launch in placed:
+    for record, launch, _ in placed:
         between = [
             (series, (str(series.labels["from"]), str(series.labels["to"])))
             for series in launch.series
@@ -101,19 +96,13 @@ def _by_proximity(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTa
                 pairs.setdefault(key, set()).add(ends)
         for key, of_pairs in medians_of.items():
             values.setdefault(key, []).append(Observation(value=statistics.median(of_pairs), job=record.job))
-    columns = ("figure of merit", "with", "proximity", "median", "95 % interval", "n", "min to max", "pairs")
+    columns = ("figure of merit", "with", "proximity", *_STATISTICS, "pairs")
     rows = [
-        (
-            _title(of[0], of[1]),
-            of[2],
-            str(PROXIMITIES[index]),
-            *_statistics(values[of, index]),
-            str(len(pairs[of, index])),
-        )
+        (*_head(of), str(PROXIMITIES[index]), *_statistics(values[of, index]), str(len(pairs[of, index])))
         for of, index in _compared(values)
         if _is_shown(of, values)
     ]
-    return DataTable(columns=columns, rows=rows, numbers=_NUMBERS)
+    return DataTable(columns=columns, rows=rows, numbers=frozenset(columns[3:]))
 
 
 def _is_shown(of: What, keys: Iterable[Key]) -> bool:
@@ -134,7 +123,7 @@ def _size(labels: Labels) -> int:
 def _compared(keys: Iterable[Key]) -> list[Key]:
     """Return, in order, the keys of what has at least two numbers of groups, or two proximities."""
     counts = Counter(of for of, _ in keys)
-    return sorted((key for key in keys if counts[key[0]] >= _FEWEST), key=lambda key: (str(key[0]), key[1]))
+    return sorted((key for key in keys if counts[key[0]] > 1), key=lambda key: (str(key[0]), key[1]))
 
 
 def _with(case: Case, launch: Launch) -> str:
@@ -143,13 +132,15 @@ def _with(case: Case, launch: Launch) -> str:
     return " + ".join([launch.nic_policy, str(launch.software)]) if several else "all"
 
 
-def _title(fom: Fom, labels: Labels) -> str:
+def _head(of: What) -> tuple[str, str]:
+    """Return a figure without its test, with its labels and its unit, and what it was measured with."""
+    fom, labels, measured_with = of
     named = dict(labels)
     size = named.pop("size_bytes", None)
     named.pop("test", None)
-    labelled = comparison.label_text(cases.frozen_labels(named))
     sized = size_text(int(size)) if size is not None else ""
-    return ", ".join(filter(None, [fom.stem, labelled, sized, fom.unit.text]))
+    figure = [fom.stem, comparison.label_text(cases.frozen_labels(named)), sized, fom.unit.text]
+    return ", ".join(filter(None, figure)), measured_with
 
 
 def _statistics(launches: Sequence[Observation]) -> tuple[str, str, str, str]:
@@ -165,14 +156,6 @@ ONE_RAIL = "nic-0"
 _OF_POLICIES = ("figure of merit", "NIC policy", "n", "outliers", "run-to-run variation", f"p against {ONE_RAIL}")
 
 Values = Sequence[float]
-
-
-def outliers(case: Case) -> list[Captioned]:
-    """Return a row for each figure of merit and policy; nothing for a case that does not compare policies."""
-    rows = [row for of, by_policy in _by_policy(case).items() for row in _policy_rows(of, by_policy)]
-    caption = f"Outliers over launches by NIC policy: beyond the quartiles by {FENCE} times their distance"
-    data = DataTable(columns=_OF_POLICIES, rows=rows, numbers=frozenset(_OF_POLICIES[2:]))
-    return [Captioned(caption, data)] if rows else []
 
 
 def count_outliers(values: Values) -> int:
@@ -213,8 +196,7 @@ def _by_policy(case: Case) -> Mapping[tuple[Fom, Labels], Mapping[str, Values]]:
 def _policy_rows(of: tuple[Fom, Labels], by_policy: Mapping[str, Values]) -> list[tuple[str, ...]]:
     fom, labels = of
     title = ", ".join(filter(None, [fom.stem, comparison.label_text(labels), fom.unit.text]))
-    base = by_policy.get(ONE_RAIL)
-    rows: list[tuple[str, ...]] = []
+    base, rows = by_policy.get(ONE_RAIL), list[tuple[str, ...]]()
     for policy, values in by_policy.items():
         shown = percent(medians.spread_percent(values), signed=False)
         p = f"{p_of_spreads(values, base):.2g}" if base is not None and policy != ONE_RAIL else NOTHING

@@ -5,12 +5,13 @@ Leaves out: markup. Text is not escaped here; the page's template does that.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from railyard.analysis.cases import comparison as comparisons
-from railyard.analysis.cases.cases import Tally
-from railyard.analysis.cases.curves import AXIS_TEXT, Panel, Point
+from railyard.analysis.cases.cases import ENDINGS
+from railyard.analysis.cases.curves import AXIS_TEXT, Panel
 from railyard.analysis.cases.judgement import Comparison, Group
 from railyard.analysis.stats.medians import Interval, Summary, percentiles
 from railyard.analysis.text import NOTHING, DataTable, Format, counted, percent, size_text
@@ -48,7 +49,10 @@ def comparison_data(members: Sequence[Comparison]) -> DataTable:
 
 def panel_data(panel: Panel) -> DataTable:
     """Return the numbers behind a panel's lines."""
-    lines = [(line.name or "all", [_point_row(panel, point) for point in line.points]) for line in panel.lines]
+    lines = [
+        (name or "all", [_point_row(panel, x, summary) for x, summary in line.items()])
+        for name, line in panel.lines.items()
+    ]
     return _data(("line", AXIS_TEXT[panel.axis]), lines)
 
 
@@ -66,7 +70,7 @@ def rows(comparison: Comparison) -> list[Cells]:
 
 def _row(comparison: Comparison, group: Group) -> Cells:
     evidence, form, summary = group.evidence, comparison.format, group.summary
-    count, planned = len(evidence.values), evidence.tally.planned if evidence.tally else 0
+    count, planned = len(evidence.values), evidence.tally["planned"] if evidence.tally else 0
     n = f"{count} of {planned}" if planned > count or (evidence.tally and not count) else str(count)
     if group.sample and group.sample.by_job:
         n = counted(len(group.sample.values), "job")
@@ -91,29 +95,27 @@ def _row(comparison: Comparison, group: Group) -> Cells:
     )
 
 
-def _note(tally: Tally | None, values: int) -> str:
+def _note(tally: Counter[str] | None, values: int) -> str:
     """Return in words the launches that are not results or have no value, and results that were not verified."""
     if tally is None:
         return ""
     counts = {
-        "void": tally.void,
-        "failed": tally.failed,
-        "not measured": tally.not_measured,
-        "without this figure": tally.ok - values,
-        "with data not verified": tally.unverified,
-        "with placement not proved": tally.cannot_tell,
+        **{words: tally[ending] for ending, words in ENDINGS.items() if ending != "ok"},
+        "without this figure": tally["ok"] - values,
+        "with data not verified": tally["unverified"],
+        "with placement not proved": tally["cannot_tell"],
     }
     return ", ".join(f"{count} {word}" for word, count in counts.items() if count > 0)
 
 
-def _point_row(panel: Panel, point: Point) -> Cells:
-    form = Format.for_values([point.summary.median])
+def _point_row(panel: Panel, x: int, summary: Summary) -> Cells:
+    form = Format.for_values([summary.median])
     return Cells(
-        name=size_text(point.x) if panel.axis == "size_bytes" else f"{point.x}",
-        median=form.text(point.summary.median),
-        interval=EXACT if panel.is_exact else interval_text(point.summary.interval, form),
-        n=str(point.summary.n),
-        span="" if panel.is_exact else span_text(point.summary, form),
+        name=size_text(x) if panel.axis == "size_bytes" else f"{x}",
+        median=form.text(summary.median),
+        interval=EXACT if panel.is_exact else interval_text(summary.interval, form),
+        n=str(summary.n),
+        span="" if panel.is_exact else span_text(summary, form),
     )
 
 

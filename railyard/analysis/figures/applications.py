@@ -9,8 +9,8 @@ merit, which has the general figures, and comparisons of origins, which have cha
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -42,8 +42,8 @@ _MOST_TICKS = 8
 
 #: Classes of calls in the order of the bars.
 CLASSES = ("point-to-point", "collective", "other")
-#: The charts of all applications: the part of `Profiled`, title and unit. Shares are stacked, sizes side by side.
-CHARTS = (("shares", "Share of the time spent in MPI", "%"), ("sizes", "Mean size of a message", "bytes"))
+#: The charts of all applications: name, figure of merit, title and unit. Shares are stacked, sizes side by side.
+CHARTS = (("shares", SHARE, "Share of the time spent in MPI", "%"), ("sizes", SIZE, "Mean size of a message", "bytes"))
 _BAR_IN = 0.55
 
 ByClass = Mapping[str, float]
@@ -57,8 +57,11 @@ def drawings(case: Case) -> list[Drawing]:
     bins_of = {fom: bins for fom in NAMES if (bins := dict(sorted(cases.medians(case, fom, _size).items())))}
     if not bins_of:
         return []
-    title, sends, words = "Sizes of messages", persistent_sends(case), _in_words(bins_of)
-    counted = f"included: {sends.in_words()}" if sends else "persistent sends were not counted"
+    title, words, counted = "Sizes of messages", _in_words(bins_of), "persistent sends were not counted"
+    if sends := persistent_sends(case):
+        messages, size_bytes = sends
+        sizes = f"{messages:,.0f} persistent sends of {size_bytes:,.0f} bytes on average"
+        counted = f"included: {sizes if messages else 'no persistent sends'}"
     columns = ("histogram", "up to (bytes)", "%")
     rows = [(NAMES[fom], str(size), f"{value:.6g}") for fom, bins in bins_of.items() for size, value in bins.items()]
     return [
@@ -74,27 +77,16 @@ def drawings(case: Case) -> list[Drawing]:
     ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PersistentSends:
-    """The persistent sends of one launch: their number, and mean size in bytes, 0 where there is none."""
+def persistent_sends(case: Case) -> tuple[float, float] | None:
+    """Return the number of persistent sends in a launch and their mean size in bytes, 0 where there is none.
 
-    messages: float
-    size_bytes: float
-
-    def in_words(self) -> str:
-        """Return a phrase such as `1,200 persistent sends of 8,192 bytes on average`."""
-        if not self.messages:
-            return "no persistent sends"
-        return f"{self.messages:,.0f} persistent sends of {self.size_bytes:,.0f} bytes on average"
-
-
-def persistent_sends(case: Case) -> PersistentSends | None:
-    """Return the persistent sends of a case, medians over its launches; None where they were not counted."""
+    Both are medians over the launches of a case; None where they were not counted.
+    """
     messages, size_bytes = (
         cases.medians(case, fom, lambda labels: None if labels else "all").get("all")
         for fom in (PERSISTENT, PERSISTENT_SIZE)
     )
-    return None if messages is None else PersistentSends(messages=messages, size_bytes=size_bytes or 0.0)
+    return None if messages is None else (messages, size_bytes or 0.0)
 
 
 def _size(labels: Mapping[str, Label]) -> int | None:
@@ -140,69 +132,46 @@ def _paint(axes: Axes, bins_of: Mapping[str, Bins], title: str) -> None:
 # ---- all applications side by side ----
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profiled:
-    """One application of one case: percent of its time and mean size in bytes, by class of call.
-
-    `sends` is None if persistent sends were not counted; the mean size then does not include them.
-    """
-
-    name: str
-    origin: str
-    shares: ByClass
-    sizes: ByClass
-    sends: PersistentSends | None
-
-
-def profiled(grouped: Sequence[Case]) -> list[Profiled]:
-    """Return the cases that have a profile, in their order; to a name that occurs twice the case's number is added."""
-    numbered = [(number, case) for number, case in enumerate(grouped, 1) if by_class(case, SHARE)]
-    names = [case.first.case.benchmark for _, case in numbered]
-    return [
-        Profiled(
-            name=f"{name} (case {number})" if names.count(name) > 1 else name,
-            origin=str(case.origin),
-            shares=by_class(case, SHARE),
-            sizes=by_class(case, SIZE),
-            sends=persistent_sends(case),
-        )
-        for (number, case), name in zip(numbered, names, strict=True)
+def profiled(grouped: Sequence[Case]) -> dict[str, Case]:
+    """Return the cases that have a profile, by name; to a name that occurs twice the case's number is added."""
+    numbered = [
+        (number, case.first.case.benchmark, case) for number, case in enumerate(grouped, 1) if by_class(case, SHARE)
     ]
+    times = Counter(name for _, name, _ in numbered)
+    return {f"{name} (case {number})" if times[name] > 1 else name: case for number, name, case in numbered}
 
 
 def by_class(case: Case, fom: str) -> ByClass:
-    """Return class of call -> median of a figure of merit, without the total of all classes."""
+    """Return class of call -> median of a figure of merit (percent, bytes), without the total of all classes."""
     medians = cases.medians(case, fom, lambda labels: labels.get("class"))
     return {kind: medians[kind] for kind in CLASSES if kind in medians}
 
 
 def drawings_of_cases(grouped: Sequence[Case]) -> list[Drawing]:
     """Return the two charts of each origin that has profiled applications."""
-    by_origin: dict[str, list[Profiled]] = {}
-    for profile in profiled(grouped):
-        by_origin.setdefault(profile.origin, []).append(profile)
-    return [_chart(members, *chart) for members in by_origin.values() for chart in CHARTS]
+    by_origin: dict[str, dict[str, Case]] = {}
+    for name, case in profiled(grouped).items():
+        by_origin.setdefault(str(case.origin), {})[name] = case
+    return [_chart(members, origin, chart) for origin, members in by_origin.items() for chart in CHARTS]
 
 
-def persistent_note(profiles: Sequence[Profiled]) -> str:
+def persistent_note(profiles: Mapping[str, Case]) -> str:
     """Return sentences on persistent sends: which applications have them, and where they were not counted."""
-    counted = [
-        f"{profile.name} has {profile.sends.messages:,.0f} of {profile.sends.size_bytes:,.0f} bytes on average"
-        for profile in profiles
-        if profile.sends and profile.sends.messages
-    ]
-    without = [profile.name for profile in profiles if profile.sends and not profile.sends.messages]
-    unknown = [profile.name for profile in profiles if profile.sends is None]
-    parts = [*counted, *([f"there are none in {', '.join(without)}"] if without else [])]
+    sends = {name: persistent_sends(case) for name, case in profiles.items()}
+    counted = {name: one for name, one in sends.items() if one}
+    parts = [f"{name} has {n:,.0f} of {size:,.0f} bytes on average" for name, (n, size) in counted.items() if n]
+    if without := [name for name, (messages, _) in counted.items() if not messages]:
+        parts.append(f"there are none in {', '.join(without)}")
     sentences = [f"Messages from point to point include persistent sends: {'; '.join(parts)}."] if parts else []
-    if unknown:
+    if unknown := [name for name in sends if name not in counted]:
         sentences.append(f"Persistent sends were not counted, and are missing here: {', '.join(unknown)}.")
     return " ".join(sentences)
 
 
-def _chart(members: Sequence[Profiled], part: str, title: str, unit: str) -> Drawing:
-    values: dict[str, ByClass] = {one.name: getattr(one, part) for one in members}
-    origin, note = members[0].origin, persistent_note(members) if part == "sizes" else ""
+def _chart(members: Mapping[str, Case], origin: str, chart: tuple[str, str, str, str]) -> Drawing:
+    part, fom, title, unit = chart
+    values = {name: by_class(case, fom) for name, case in members.items()}
+    note = persistent_note(members) if part == "sizes" else ""
     words = "; ".join(
         f"{application} " + ", ".join(f"{kind} {_number(value, unit)} {unit}" for kind, value in by_kind.items())
         for application, by_kind in values.items()

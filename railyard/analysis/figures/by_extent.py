@@ -11,11 +11,12 @@ from collections.abc import Sequence
 
 from railyard.analysis.cases import comparison
 from railyard.analysis.cases.cases import Case
-from railyard.analysis.cases.curves import Line, Panel, Point
+from railyard.analysis.cases.curves import Panel
 from railyard.analysis.cases.judgement import Comparison
 from railyard.analysis.cases.titles import TIMES
 from railyard.analysis.figures import general
 from railyard.analysis.figures.drawing import Drawing
+from railyard.analysis.stats.medians import Summary
 from railyard.analysis.text import percent
 from railyard.records import comparable, json_io
 from railyard.records.json_io import Json
@@ -77,18 +78,18 @@ def _key(case: Case) -> str:
 
 def _panel(members: Sequence[Member]) -> Panel:
     _, first, compared = members[0]
-    points: dict[str, list[Point]] = {}
+    lines: dict[str, dict[int, Summary]] = {}
     for extent, _, judged in members:
         for group in judged.groups:
             if group.summary:
-                points.setdefault(group.name, []).append(Point(x=extent, summary=group.summary))
+                lines.setdefault(group.name, {})[extent] = group.summary
     grid = f" {TIMES} ".join("N" * len(first.first.case.parameters["grid"]))
     return Panel(
         fom=compared.fom,
         subject=f"{first.first.case.benchmark}, {comparison.title(compared)}",
         axis="extent",
         title=", ".join([f"grid {grid}", str(first.origin)]),
-        lines=tuple(Line(name=name, points=tuple(of_line)) for name, of_line in points.items()),
+        lines=lines,
         is_exact=first.origin in COMPUTED,
     )
 

@@ -6,7 +6,7 @@ Leaves out: how a factor is made (`railyard.analysis.stats.impact`), and which l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
@@ -77,16 +77,15 @@ def _impact(rows: Sequence[Impact]) -> Drawing:
         for impact in rows
         for factor in impact.factors
     ]
-    return _drawing(
-        "impact",
-        IMPACT_TITLE,
-        f"{IMPACT_TITLE}: impact factors by load; 1 is as alone. {sentences}",
-        statement=sentences,
-        names=[_name(rows, row) for row in rows],
-        marks=marks,
-        heading="impact factor (1: as alone, above: worse)",
+    names, heading = [_name(rows, row) for row in rows], "impact factor (1: as alone, above: worse)"
+    return Drawing(
+        name="impact",
+        title=IMPACT_TITLE,
+        description=f"{IMPACT_TITLE}: impact factors by load; 1 is as alone. {sentences}",
+        paint=lambda figure: painting.few_ticks(_painted(figure, IMPACT_TITLE, names, marks, heading=heading)),
         data=DataTable(columns=(*words, *numbers), rows=cells, numbers=frozenset(numbers)),
-        scale=painting.few_ticks,
+        height_in=1.2 + _ROW_IN * len(rows),
+        statement=sentences,
     )
 
 
@@ -103,16 +102,15 @@ def _copies(rows: Sequence[Copies]) -> Drawing:
         medians = [f"{value.median:.5g}" if value else "" for value in (one.alone, one.slowest, one.median, one.total)]
         cells.append((names[row], str(one.count), *medians, f"{slowest:.3f}", str(one.slowest.n)))
     numbers = ("copies", "one alone", "slowest", "median", "sum", "slowest, times worse", "launches")
-    statement = " ".join(sentences)
-    return _drawing(
-        "copies",
-        COPIES_TITLE,
-        f"{COPIES_TITLE}, against one copy alone. {statement}",
-        statement=statement,
-        names=names,
-        marks=marks,
-        heading="times worse than one copy alone",
+    statement, heading = " ".join(sentences), "times worse than one copy alone"
+    return Drawing(
+        name="copies",
+        title=COPIES_TITLE,
+        description=f"{COPIES_TITLE}, against one copy alone. {statement}",
+        paint=lambda figure: painting.some_room(_painted(figure, COPIES_TITLE, names, marks, heading=heading)),
         data=DataTable(columns=("figure of merit", *numbers), rows=cells, numbers=frozenset(numbers)),
+        height_in=1.2 + _ROW_IN * len(rows),
+        statement=statement,
     )
 
 
@@ -179,43 +177,22 @@ def _number(value: float | None, form: str = ".3f") -> str:
     return "" if value is None else format(value, form)
 
 
-def _drawing(
-    name: str,
-    title: str,
-    description: str,
-    *,
-    statement: str,
-    names: Sequence[str],
-    marks: Mapping[str, Sequence[Mark]],
-    heading: str,
-    data: DataTable,
-    scale: Callable[[Axes], None] = painting.some_room,
-) -> Drawing:
-    """Return the figure of some rows, with a marker and a colour for each entry of `marks`; `scale` sets the x axis."""
-
-    def paint(figure: Figure) -> None:
-        axes = figure.subplots()
-        for number, (label, of_label) in enumerate(marks.items()):
-            colour = svg.sentinel(number)
-            for mark in of_label:
-                if mark.low is not None and mark.high is not None:
-                    axes.plot([mark.low, mark.high], [mark.row] * 2, "-", color=colour, linewidth=2)
-            if of_label:  # a word in the legend without a point would mislead
-                values, rows = [mark.value for mark in of_label], [mark.row for mark in of_label]
-                marker = svg.MARKERS[number]
-                axes.plot(values, rows, marker, color=colour, markersize=6, linestyle="none", label=label)
-        painting.name_rows(axes, names, baseline=1)
-        axes.set_xlabel(heading)
-        axes.set_title(title)
-        axes.legend(loc="best")
-        scale(axes)
-
-    return Drawing(
-        name=name,
-        title=title,
-        description=description,
-        paint=paint,
-        data=data,
-        height_in=1.2 + _ROW_IN * len(names),
-        statement=statement,
-    )
+def _painted(
+    figure: Figure, title: str, names: Sequence[str], marks: Mapping[str, Sequence[Mark]], *, heading: str
+) -> Axes:
+    """Paint the rows of a figure with a marker and a colour for each entry of `marks`; `heading` is of the x axis."""
+    axes = figure.subplots()
+    for number, (label, of_label) in enumerate(marks.items()):
+        colour = svg.sentinel(number)
+        for mark in of_label:
+            if mark.low is not None and mark.high is not None:
+                axes.plot([mark.low, mark.high], [mark.row] * 2, "-", color=colour, linewidth=2)
+        if of_label:  # a word in the legend without a point would mislead
+            values, rows = [mark.value for mark in of_label], [mark.row for mark in of_label]
+            marker = svg.MARKERS[number]
+            axes.plot(values, rows, marker, color=colour, markersize=6, linestyle="none", label=label)
+    painting.name_rows(axes, names, baseline=1)
+    axes.set_xlabel(heading)
+    axes.set_title(title)
+    axes.legend(loc="best")
+    return axes

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from railyard.analysis.cases import cases
 from railyard.analysis.cases.cases import Case, Combination, Observation
-from railyard.analysis.cases.curves import TESTS, Line, Panel, Point
+from railyard.analysis.cases.curves import TESTS, Panel
 from railyard.analysis.figures import general
 from railyard.analysis.figures.drawing import Drawing
 from railyard.analysis.text import size_text
@@ -54,13 +54,10 @@ def _panel(case: Case, key: Key, values: Values) -> Panel:
         subject="latency of the slowest pair" if fom == SLOWEST else f"aggregate {TESTS.get(test, test)}",
         axis=AXIS,
         title=size_text(size),
-        lines=tuple(
-            Line(
-                name=case.name(combination),
-                points=tuple(Point(x=x, summary=cases.summary(of)) for x, of in sorted(values[combination].items())),
-            )
+        lines={
+            case.name(combination): {x: cases.summary(of) for x, of in sorted(values[combination].items())}
             for combination in case.combinations
             if combination in values
-        ),
+        },
         is_exact=case.origin in COMPUTED,
     )

@@ -7,8 +7,7 @@ dash, combinations have rows of their own. Leaves out: the SVG's fitness for the
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
@@ -21,17 +20,13 @@ from railyard.analysis.figures.drawing import Drawing
 from railyard.analysis.stats import medians
 from railyard.analysis.text import Format, capital, percent, size_text
 
-#: FOMs whose comparisons have a figure and a line in the page's summary; the others are in the case's table.
-SHOWN_FOMS = 1
 _ROW_IN = 0.42
 _NAME_CHARACTERS = 32
 
 
 def drawings_of(comparisons: Sequence[Comparison], panels: Sequence[Panel]) -> list[Drawing]:
-    """Return the figures of the first comparisons and of all panels."""
-    drawings = [
-        comparison_drawing(members, f"f{number}") for number, members in enumerate(by_fom(comparisons)[:SHOWN_FOMS])
-    ]
+    """Return the figures of the first figure of merit, if there is one, and of all panels."""
+    drawings = [comparison_drawing(of_first_fom(comparisons), "f0")] if comparisons else []
     return drawings + [panel_drawing(panel, f"p{number}") for number, panel in enumerate(panels)]
 
 
@@ -106,16 +101,16 @@ def _row_name(members: Sequence[Comparison], member: Comparison, group: Group) -
 
 def draw_panel(axes: Axes, panel: Panel) -> None:
     """Draw lines of medians with intervals; message sizes on a logarithmic axis, and rates then too."""
-    for series, line in enumerate(panel.lines):
-        _draw_line(axes, line, series)
-    points = [point for line in panel.lines for point in line.points]
+    for series, (name, line) in enumerate(panel.lines.items()):
+        _draw_line(axes, name, line, series)
+    summaries = [summary for line in panel.lines.values() for summary in line.values()]
     if panel.axis != "size_bytes":
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         legend_rows = -(-len(panel.lines) // 3)
-        axes.set_ylim(0, (1 + 0.18 * legend_rows) * max(point.summary.maximum for point in points) or 1)
+        axes.set_ylim(0, (1 + 0.18 * legend_rows) * max(summary.maximum for summary in summaries) or 1)
     else:
-        painting.size_axis(axes, sorted({point.x for point in points}))
-        if min(point.summary.minimum for point in points) > 0:
+        painting.size_axis(axes, sorted({x for line in panel.lines.values() for x in line}))
+        if min(summary.minimum for summary in summaries) > 0:
             axes.set_yscale("log")
             axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=8))
             axes.yaxis.set_minor_locator(NullLocator())
@@ -139,24 +134,23 @@ def _panel_title(panel: Panel) -> str:
     return svg.clean(capital(", ".join(filter(None, [panel.subject, panel.title]))))
 
 
-def _draw_line(axes: Axes, line: Line, series: int) -> None:
+def _draw_line(axes: Axes, name: str, line: Line, series: int) -> None:
     colour, depth = svg.sentinel(series), 3 + series
-    xs = [point.x for point in line.points]
     axes.plot(
-        xs,
-        [point.summary.median for point in line.points],
+        list(line),
+        [summary.median for summary in line.values()],
         linestyle=svg.DASHES[series % len(svg.DASHES)],
         marker=svg.MARKERS[series % len(svg.MARKERS)],
         markersize=5.5,
         linewidth=1.6,
-        label=svg.clean(line.name)[:_NAME_CHARACTERS] or "all",
+        label=svg.clean(name)[:_NAME_CHARACTERS] or "all",
         color=colour,
         zorder=depth,
     )
-    for point in line.points:
-        ends = point.summary.interval
-        low, high = (ends.low, ends.high) if ends else (point.summary.minimum, point.summary.maximum)
-        axes.plot([point.x, point.x], [low, high], "-", linewidth=1.0, color=colour, zorder=depth)
+    for x, summary in line.items():
+        ends = summary.interval
+        low, high = (ends.low, ends.high) if ends else (summary.minimum, summary.maximum)
+        axes.plot([x, x], [low, high], "-", linewidth=1.0, color=colour, zorder=depth)
 
 
 def tick(panel: Panel, x: int) -> str:
@@ -167,23 +161,24 @@ def tick(panel: Panel, x: int) -> str:
 def ends(panel: Panel) -> str:
     """Return the first and the last point of each line, in words."""
     parts = []
-    form = Format.for_values([line.points[0].summary.median for line in panel.lines])
-    for line in panel.lines:
-        first, last = line.points[0], line.points[-1]
-        change = medians.change_percent(last.summary.median, first.summary.median)
-        last_text = f"{Format.for_values([last.summary.median]).text(last.summary.median)} at"
+    form = Format.for_values([next(iter(line.values())).median for line in panel.lines.values()])
+    for name, line in panel.lines.items():
+        points = list(line.items())
+        (least, first), (most, last) = points[0], points[-1]
+        change = medians.change_percent(last.median, first.median)
+        last_text = f"{Format.for_values([last.median]).text(last.median)} at"
         if panel.axis == "hops" and change is not None:
             last_text = f"changes by {percent(change)} to"
-        value = f"{form.text(first.summary.median)} {panel.unit.text} at {tick(panel, first.x)}"
-        more = f" and {last_text} {tick(panel, last.x)}" if len(line.points) > 1 else ""
-        parts.append(f"{line.name or 'it'} has {value}{more}")
+        value = f"{form.text(first.median)} {panel.unit.text} at {tick(panel, least)}"
+        more = f" and {last_text} {tick(panel, most)}" if len(line) > 1 else ""
+        parts.append(f"{name or 'it'} has {value}{more}")
     if panel.is_exact:
         return f"{'; '.join(parts)}: {tables.EXACT}."
-    fewest = min(point.summary.n for line in panel.lines for point in line.points)
+    fewest = min(summary.n for line in panel.lines.values() for summary in line.values())
     few = "" if fewest >= medians.ENOUGH else ", too few for an interval"
     return f"{'; '.join(parts)}. These are medians (n = {fewest}{few})."
 
 
-def by_fom(comparisons: Iterable[Comparison]) -> list[list[Comparison]]:
-    """Return the comparisons that share a figure: those of one FOM, in their order."""
-    return [list(members) for _, members in itertools.groupby(comparisons, key=lambda member: member.fom)]
+def of_first_fom(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Return the comparisons that have a figure and a line in the summary of a page; the others are in the table."""
+    return [member for member in comparisons if member.fom == comparisons[0].fom]

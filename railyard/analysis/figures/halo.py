@@ -21,7 +21,7 @@ _ROW_IN = 0.42
 #: If one part is this share of an iteration in every row, there is nothing to draw.
 _ALL = 0.9
 
-#: The median of each part, in microseconds.
+#: The median of each part, in microseconds; posting is the time of the exchange without that of waiting.
 Parts = dict[str, float]
 
 
@@ -37,7 +37,13 @@ def drawings(case: Case) -> list[Drawing]:
     rows: dict[str, Parts] = {}
     for variant, combination in sorted(timed, key=lambda key: case.combinations.index(key[1])):
         names = [variant, case.name(combination) if len(case.combinations) > 1 or not variant else ""]
-        rows[": ".join(filter(None, names))] = _parts(medians[variant, combination])
+        of = medians[variant, combination]
+        rows[": ".join(filter(None, names))] = {
+            "pack": of.get("pack_us", 0.0),
+            "post": max(0.0, of["exchange_us"] - of["wait_us"]),
+            "wait": of["wait_us"],
+            "unpack": of.get("unpack_us", 0.0),
+        }
     if all(max(parts.values()) >= _ALL * sum(parts.values()) for parts in rows.values()):
         return []
     title = "Where the time of an iteration goes"
@@ -57,16 +63,6 @@ def drawings(case: Case) -> list[Drawing]:
             height_in=1.45 + _ROW_IN * len(rows),
         )
     ]
-
-
-def _parts(medians: dict[str, float]) -> Parts:
-    """Return the parts of an iteration; posting is the time of the exchange without that of waiting."""
-    return {
-        "pack": medians.get("pack_us", 0.0),
-        "post": max(0.0, medians["exchange_us"] - medians["wait_us"]),
-        "wait": medians["wait_us"],
-        "unpack": medians.get("unpack_us", 0.0),
-    }
 
 
 def _paint(figure: Figure, title: str, rows: dict[str, Parts]) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from matplotlib.axes import Axes
@@ -327,15 +327,19 @@ def _torus(topology: Topology, routers: Sequence[Router]) -> tuple[dict[Router, 
 
 
 def _groups(cell_of: Mapping[Router, Cell]) -> dict[Cell, Point]:
-    """Return the places of cells in rings, a ring per group."""
-    members: dict[int, list[Cell]] = {}
+    """Return the places of cells: those of a group are a small ring around the group's place on a large one."""
+    members: dict[int, dict[Cell, None]] = {}
     for router, cell in cell_of.items():
-        members.setdefault(router.coordinate[0], []).append(cell)
-    return {
-        cell: point
-        for at, group in enumerate(members.values())
-        for cell, point in _ring(list(dict.fromkeys(group)), at, len(members))
-    }
+        members.setdefault(router.coordinate[0], {})[cell] = None
+    points: dict[Cell, Point] = {}
+    for group, of_group in enumerate(members.values()):
+        count, angle = len(of_group), 2 * math.pi * group / len(members)
+        large, small = max(3.0, len(members) * (1.0 if count > 1 else 0.3)), 0.0 if count == 1 else 1.6
+        for at, cell in enumerate(of_group):
+            turn = angle + 2 * math.pi * at / count
+            x, y = (large * along(angle) + small * along(turn) for along in (math.cos, math.sin))
+            points[cell] = x, y
+    return points
 
 
 def _levels(cell_of: Mapping[Router, Cell]) -> dict[Cell, Point]:
@@ -349,19 +353,6 @@ def _levels(cell_of: Mapping[Router, Cell]) -> dict[Cell, Point]:
         for level, row in levels.items()
         for at, cell in enumerate(row)
     }
-
-
-def _ring(cells_of_group: Sequence[Cell], group: int, groups: int) -> Iterator[tuple[Cell, Point]]:
-    """Yield the places of the routers of a group: a small ring around the group's place on a large one."""
-    count = len(cells_of_group)
-    large, small = max(3.0, groups * (1.0 if count > 1 else 0.3)), 0.0 if count == 1 else 1.6
-    angle = 2 * math.pi * group / groups
-    for at, cell in enumerate(cells_of_group):
-        turn = angle + 2 * math.pi * at / count
-        yield (
-            cell,
-            (large * math.cos(angle) + small * math.cos(turn), large * math.sin(angle) + small * math.sin(turn)),
-        )
 
 
 # How a panel is painted.

@@ -31,14 +31,17 @@ MANY = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Carried:
-    """One combination: NIC -> percent of all bytes sent and bytes sent, medians over launches."""
+    """One combination: NIC -> percent of all bytes sent and bytes sent, medians over launches.
+
+    `is_requested` is whether its NIC policy names NICs, so that a launch has a verdict on it.
+    """
 
     name: str
     shares_percent: Mapping[str, float]
     sent_bytes: Mapping[str, float]
     launches: int
     obeyed: int
-    cannot_tell: int
+    is_requested: bool
 
 
 def drawings(case: Case) -> list[Drawing]:
@@ -87,7 +90,7 @@ def _carried(name: str, launches: Sequence[Launch]) -> Carried:
         sent_bytes={nic: median(by_nic[nic] for by_nic in sent) for nic in nics},
         launches=len(launches),
         obeyed=verdicts.count(Verdict.OBEYED),
-        cannot_tell=verdicts.count(Verdict.CANNOT_TELL),
+        is_requested=set(verdicts) != {Verdict.CANNOT_TELL},
     )
 
 
@@ -95,7 +98,7 @@ def _statement(rows: Sequence[Carried]) -> str:
     """Return in words the shares of a few combinations; for many, how many obeyed, and the shares of the rest."""
     if len(rows) <= MANY:
         return f"{_in_words(rows)}."
-    requested = [row for row in rows if row.cannot_tell < row.launches]
+    requested = [row for row in rows if row.is_requested]
     rest = [row for row in requested if row.obeyed < row.launches]
     text = f"{len(requested) - len(rest)} of {len(requested)} combinations obeyed their NIC policy in every launch"
     return f"{text}; these did not: {_in_words(rest)}." if rest else f"{text}."
@@ -105,8 +108,7 @@ def _in_words(rows: Sequence[Carried]) -> str:
     parts = []
     for row in rows:
         shares = ", ".join(f"{share:.1f} % through {nic}" for nic, share in row.shares_percent.items())
-        is_requested = row.cannot_tell < row.launches
-        proof = f"obeyed in {row.obeyed} of {row.launches}" if is_requested else "no NIC was requested"
+        proof = f"obeyed in {row.obeyed} of {row.launches}" if row.is_requested else "no NIC was requested"
         parts.append(f"{row.name} sent {shares} ({proof})")
     return "; ".join(parts)
 

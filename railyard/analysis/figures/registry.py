@@ -8,7 +8,7 @@ general figures alone: comparisons as points with intervals, curves over hops an
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import ModuleType
 
 from railyard.analysis.cases.cases import Case
@@ -40,8 +40,3 @@ def own_drawings(case: Case) -> list[Drawing]:
     common = [name for name, module in families().items() if hasattr(module, "OF_ANY_CASE")]
     names = [*({benchmark} & of_benchmarks().keys()), *common]
     return [shown for name in names for shown in made(name, functools.partial(families()[name].drawings, case))]
-
-
-def claimed(own: Sequence[Drawing]) -> frozenset[str]:
-    """Return the figures of merit that a benchmark's own figures take over."""
-    return frozenset[str]().union(*(drawing.foms for drawing in own))

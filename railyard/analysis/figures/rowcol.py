@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
@@ -34,70 +33,34 @@ CONTRASTS = (("Y", "X"), ("XY", "XZ"), ("YZ", "XZ"))
 
 #: The launches of each way of splitting, for each combination.
 ByCombination = dict[Combination, dict[str, list[Observation]]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bars:
-    """One collective at one size: the summary of each way of splitting, for each combination.
-
-    `launches` has what the first combination measured of each way. A difference within `noise_percent` shows nothing.
-    """
-
-    collective: str
-    size_bytes: int
-    of: Mapping[Combination, Mapping[str, Summary]]
-    launches: Mapping[str, Values]
-    noise_percent: float = 0.0
-    is_exact: bool = False
-
-    @property
-    def ways(self) -> list[str]:
-        """The ways that any combination has, in the paper's order."""
-        return [way for way in WAYS if any(way in by_way for by_way in self.of.values())]
-
-    @property
-    def title(self) -> str:
-        """`Alltoall, 16 KiB`."""
-        size = f", {size_text(self.size_bytes)}" if self.size_bytes else ""
-        return f"{self.collective.capitalize()}{size}: the slowest of all splits at once"
+#: The summary of each way of splitting in the order of `WAYS`, for each combination by its name.
+ByName = Mapping[str, Mapping[str, Summary]]
 
 
 def drawings(case: Case) -> list[Drawing]:
     """Return a figure for each collective."""
-    observed: dict[tuple[str, int], ByCombination] = {}
+    observed: dict[str, dict[int, ByCombination]] = {}
     for (fom, labels), by_arm in cases.observations(case).items():
         named = dict(labels)
         if fom == FOM and {"collective", "size_bytes", "split"} <= named.keys():
-            of = observed.setdefault((str(named["collective"]), int(named["size_bytes"])), {})
+            of = observed.setdefault(str(named["collective"]), {}).setdefault(int(named["size_bytes"]), {})
             for combination, values in by_arm.items():
                 of.setdefault(combination, {})[str(named["split"])] = values
-    largest: dict[str, int] = {}
-    for collective, size in observed:
-        largest[collective] = max(size, largest.get(collective, 0))
-    return [_drawing(case, _bars(case, *key, observed[key])) for key in largest.items()]
+    return [_drawing(case, collective, *max(of.items(), key=lambda one: one[0])) for collective, of in observed.items()]
 
 
-def _bars(case: Case, collective: str, size: int, observed: ByCombination) -> Bars:
-    floor = cases.noise_percent(case)
+def _drawing(case: Case, collective: str, size_bytes: int, observed: ByCombination) -> Drawing:
     of = {combination: observed[combination] for combination in case.combinations if combination in observed}
-    return Bars(
-        collective=collective,
-        size_bytes=size,
-        of={
-            combination: {way: cases.summary(by_way[way], floor) for way in sorted(by_way, key=WAYS.index)}
-            for combination, by_way in of.items()
-        },
-        launches={
-            way: Values(values=[one.value for one in values], jobs=[one.job for one in values])
-            for way, values in next(iter(of.values())).items()
-        },
-        noise_percent=floor,
-        is_exact=case.origin in COMPUTED,
-    )
-
-
-def _drawing(case: Case, bars: Bars) -> Drawing:
-    by_name = {case.name(combination): summaries for combination, summaries in bars.of.items()}
+    by_name = {
+        case.name(combination): {way: cases.summary(by_way[way]) for way in WAYS if way in by_way}
+        for combination, by_way in of.items()
+    }
+    launches = {
+        way: Values(values=[one.value for one in values], jobs=[one.job for one in values])
+        for way, values in next(iter(of.values())).items()
+    }
+    size = f", {size_text(size_bytes)}" if size_bytes else ""
+    title = f"{collective.capitalize()}{size}: the slowest of all splits at once"
     described = "; ".join(
         f"{name} {', '.join(f'{way} {summary.median:.4g}' for way, summary in summaries.items())}"
         for name, summaries in by_name.items()
@@ -109,31 +72,32 @@ def _drawing(case: Case, bars: Bars) -> Drawing:
         for way, one in summaries.items()
     ]
     return Drawing(
-        name=f"rowcol-{bars.collective}",
-        title=bars.title,
-        description=f"{bars.title}, in {FOM.unit.text}: {described}.",
-        paint=lambda figure: _paint(figure, bars, by_name),
+        name=f"rowcol-{collective}",
+        title=title,
+        description=f"{title}, in {FOM.unit.text}: {described}.",
+        paint=lambda figure: _paint(figure, title, by_name),
         data=DataTable(columns=columns, rows=rows, numbers=frozenset(columns[2:])),
-        statement=statement(bars),
+        statement=statement(launches, cases.noise_percent(case), is_exact=case.origin in COMPUTED),
         foms=CLAIMED,
     )
 
 
-def statement(bars: Bars) -> str:
-    """Return the comparisons that the paper makes: Y against X, planes with Y against XZ; the first combination's.
+def statement(launches: Mapping[str, Values], noise_percent: float, *, is_exact: bool = False) -> str:
+    """Return the comparisons that the paper makes: Y against X, planes with Y against XZ.
 
-    They are one family of tests.
+    `launches` has what one combination measured of each way of splitting. The comparisons are one family of tests; a
+    difference within `noise_percent` shows nothing.
     """
-    taken = samples.of_groups(bars.launches)
+    taken = samples.of_groups(launches)
     pairs = [pair for pair in CONTRASTS if taken.keys() >= set(pair)]
     estimates = {pair: samples.difference(taken[pair[0]], taken[pair[1]]) for pair in pairs}
     tests = iter(contrast.decide([one for one in estimates.values() if one is not None]))
     parts = []
     for (one, other), estimate in estimates.items():
-        finding = verdicts.of_test(next(tests) if estimate else None, FOM.better, bars.noise_percent)
+        finding = verdicts.of_test(next(tests) if estimate else None, FOM.better, noise_percent)
         change = 100 * math.expm1(samples.shift(taken[one], taken[other]))
-        if bars.is_exact or finding in (Finding.BETTER, Finding.WORSE, Finding.TOO_FEW):
-            doubt = f" ({finding} to tell)" if finding is Finding.TOO_FEW and not bars.is_exact else ""
+        if is_exact or finding in (Finding.BETTER, Finding.WORSE, Finding.TOO_FEW):
+            doubt = f" ({finding} to tell)" if finding is Finding.TOO_FEW and not is_exact else ""
             word = "less" if change < 0 else "more"
             parts.append(f"{one} takes {percent(abs(change), signed=False)} {word} time than {other}{doubt}")
         else:
@@ -141,20 +105,21 @@ def statement(bars: Bars) -> str:
     return f"{'; '.join(parts)}." if parts else ""
 
 
-def _paint(figure: Figure, bars: Bars, by_name: Mapping[str, Mapping[str, Summary]]) -> None:
+def _paint(figure: Figure, title: str, by_name: ByName) -> None:
     axes = figure.subplots()
+    ways = [way for way in WAYS if any(way in summaries for summaries in by_name.values())]
     width = 0.8 / len(by_name)
     for series, (name, summaries) in enumerate(by_name.items()):
-        places = [bars.ways.index(way) + series * width for way in summaries]
+        places = [ways.index(way) + series * width for way in summaries]
         heights = [summary.median for summary in summaries.values()]
         axes.bar(places, heights, 0.92 * width, color=svg.sentinel(series), alpha=0.8, label=svg.clean(name))
         for position, summary in zip(places, summaries.values(), strict=True):
             axes.plot([position, position], [summary.minimum, summary.maximum], "-", color=svg.INK, linewidth=1.2)
     middle = width * (len(by_name) - 1) / 2
-    axes.set_xticks([index + middle for index in range(len(bars.ways))], bars.ways)
+    axes.set_xticks([index + middle for index in range(len(ways))], ways)
     axes.grid(visible=False, axis="x")
     axes.set_xlabel("rows and planes")
     painting.name_axis(axes.yaxis, FOM)
-    axes.set_title(svg.clean(bars.title))
+    axes.set_title(svg.clean(title))
     if len(by_name) > 1:
         axes.legend()

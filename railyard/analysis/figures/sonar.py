@@ -187,7 +187,5 @@ def _line(sizes: Sequence[int], curve: Mapping[int, float]) -> tuple[float, floa
     if len(sizes) == 1:
         return curve[sizes[0]], 0.0
     bytes_ = np.array([curve[size] for size in sizes])
-    weights = 1 / np.maximum(bytes_, 1.0)
-    terms = np.stack([weights, weights * np.array(sizes)], axis=1)
-    header, slope = np.linalg.lstsq(terms, weights * bytes_, rcond=None)[0]
+    slope, header = np.polyfit(sizes, bytes_, 1, w=1 / np.maximum(bytes_, 1.0))
     return float(header), float(slope)

@@ -37,34 +37,21 @@ TICKS_MAX = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkView:
-    """One directed link: where it starts, its rates (GB/s) over all rounds and launches, the most that was missing.
+    """One directed link: its best rate over all rounds and launches, and the most that was missing.
 
-    `counters` is what the error counters of the link show, in words.
+    `position` is where it starts along its dimension, and `ring` are the coordinates that its ring shares. `counters`
+    is what the error counters of the link show, in words.
     """
 
     name: str
     dimension: str
     direction: str
-    source: tuple[int, int, int]
+    position: int
+    ring: tuple[int, ...]
     link_class: str
-    rates: tuple[float, ...]
+    best_gbyte_s: float
     missing_percent: float
     counters: str = ""
-
-    @property
-    def best_gbyte_s(self) -> float:
-        return max(self.rates)
-
-    @property
-    def position(self) -> int:
-        """Return where it starts along its dimension."""
-        return self.source["XYZ".index(self.dimension)]
-
-    @property
-    def ring(self) -> tuple[int, ...]:
-        """The coordinates that its ring shares."""
-        along = "XYZ".index(self.dimension)
-        return tuple(value for index, value in enumerate(self.source) if index != along)
 
 
 def drawings(case: Case) -> list[Drawing]:
@@ -86,15 +73,16 @@ def _links(case: Case) -> list[LinkView]:
     links = []
     for name, foms in by_link.items():
         if (match := LINK.fullmatch(name)) and foms.get(RATE):
-            x, y, z = (int(match[group]) for group in (3, 4, 5))
+            source, along = [int(match[group]) for group in (3, 4, 5)], "XYZ".index(match[1])
             links.append(
                 LinkView(
                     name=name,
                     dimension=match[1],
                     direction=match[2],
-                    source=(x, y, z),
+                    position=source[along],
+                    ring=(*source[:along], *source[along + 1 :]),
                     link_class=classes[name],
-                    rates=tuple(foms[RATE]),
+                    best_gbyte_s=max(foms[RATE]),
                     missing_percent=max(foms.get(MISSING, [0.0])),
                     counters=_counters(case, name),
                 )

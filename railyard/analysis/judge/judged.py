@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from railyard.analysis.cases import cases, comparison, curves, scoreboard
 from railyard.analysis.cases.cases import Case
@@ -37,14 +36,6 @@ class Over:
     dated: Sequence[Dated]
     scaled: Sequence[Scaled]
     spreads: Sequence[Spread]
-
-
-class Section(NamedTuple):
-    """One table with the sentence that sums it up."""
-
-    title: str
-    sentence: str
-    table: DataTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,10 +88,15 @@ class Judged:
         return f"Chance alone would name a winner in at most {expected} of {tests}; winners named: {named}."
 
     @functools.cached_property
+    def indexed(self) -> list[Entry]:
+        """Return the entries of all records."""
+        return [entries.of_record(record) for case in self.grouped for record in case.records]
+
+    @functools.cached_property
     def over(self) -> Over:
         """Return what the records show over dates, sizes and allocations."""
-        records = [entries.of_record(record) for case in self.grouped for record in case.records]
-        return Over(dated=over.dated(records), scaled=over.scaled(records), spreads=over.spreads(records))
+        of = self.indexed
+        return Over(dated=over.dated(of), scaled=over.scaled(of), spreads=over.spreads(of))
 
 
 def judge(records: Sequence[Record], texts: Sequence[str] = (), baseline: str | None = None) -> Judged:
@@ -133,12 +129,12 @@ def _systems(records: Iterable[Entry]) -> list[str]:
     return [f"system={name}" for name in sorted(next(filter(None, names), ()))]
 
 
-def sections(judged: Over) -> list[Section]:
-    """Return the tables that have rows: changes of level, scaling, spread over allocations."""
+def sections(judged: Over) -> list[tuple[str, str, DataTable]]:
+    """Return the tables that have rows, with title and sentence: changes of level, scaling, spread over allocations."""
     steady = text.allocations_sentence(judged.spreads, over.LIMIT_PERCENT)
     parts = (
         ("Changes of level over dates", text.changes_sentence(judged.dated), text.changes_table(judged.dated)),
         ("Weak and strong scaling", "", text.sizes_table(judged.scaled)),
         ("Spread over allocations", steady, text.allocations_table(judged.spreads)),
     )
-    return [Section(*part) for part in parts if part[2].rows]
+    return [part for part in parts if part[2].rows]

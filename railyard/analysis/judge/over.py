@@ -245,11 +245,6 @@ def _steps(row: Row, scaling: Scaling, *, is_rate: bool) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def fixed_parameters(row: Row) -> dict[str, Json]:
-    """Return the parameters that a family shares."""
-    return {name: value for name, value in row.setting["parameters"].items() if name not in _SIZED}
-
-
 # ---- allocations ----
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from railyard.analysis.cases.cases import ENDINGS
 from railyard.analysis.cases.comparison import label_text
 from railyard.analysis.judge.sides import Side
 from railyard.base.errors import InputError
@@ -23,8 +24,6 @@ from railyard.records.cli import entries_of
 from railyard.records.json_io import Json
 from railyard.records.store.entries import Entry, SeriesKey
 
-#: How a launch ended: the names of these counts in an entry of the index.
-ENDINGS = ("ok", "void", "failed", "not_measured")
 #: Key of a side that chooses among the launches of one record -> the field of a series.
 OF_LAUNCHES = {"placement": "placement", "nic": "nic_policy", "software": "software"}
 #: Records, and the sides that choose among them.

@@ -12,19 +12,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from railyard.analysis.cases import modelled, tables
+from railyard.analysis.cases.cases import ENDINGS
 from railyard.analysis.cases.comparison import listed, p_text, title, verdict_text
 from railyard.analysis.cases.judgement import Comparison, Group
-from railyard.analysis.cases.scoreboard import faster
+from railyard.analysis.cases.scoreboard import Score, faster
 from railyard.analysis.cases.tables import Cells
 from railyard.analysis.cases.titles import in_words
-from railyard.analysis.judge import over
 from railyard.analysis.judge.over import Dated, Scaled, Spread, Steadiness
-from railyard.analysis.judge.rows import ENDINGS, Row
+from railyard.analysis.judge.rows import Row
 from railyard.analysis.judge.versus import SideRow, Versus
 from railyard.analysis.stats import change_points
 from railyard.analysis.stats.contrast import FEWEST
 from railyard.analysis.stats.medians import Summary
-from railyard.analysis.stats.score import Score
 from railyard.analysis.stats.verdicts import Finding
 from railyard.analysis.text import NOTHING, DataTable, Format, counted, percent
 from railyard.records import programs
@@ -85,7 +84,7 @@ def terminal(versus: Versus) -> Iterator[str]:
 
 def _count_text(versus: Versus, name: str) -> str:
     counts = versus.counts[name]
-    others = [f"{counts[ending]} {ending.replace('_', ' ')}" for ending in ENDINGS[1:] if ending in counts]
+    others = [f"{counts[name]} {words}" for name, words in ENDINGS.items() if name != "ok" and name in counts]
     mark = " (baseline)" if name == versus.baseline else ""
     launches = ", ".join([f"{counts['ok']} results", *others])
     return f"{name}{mark}: {counted(counts['records'], 'record')}, launches: {launches}"
@@ -406,7 +405,7 @@ def sizes_document(families: Sequence[Scaled]) -> dict[str, Json]:
     series = [
         {
             **_of_row(family.row),
-            "parameters": over.fixed_parameters(family.row),
+            "parameters": family.row.shared["parameters"],
             "scaling": str(family.scaling),
             "steps": [dataclasses.asdict(step) for step in family.steps],
         }

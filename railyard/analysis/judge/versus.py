@@ -15,13 +15,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.analysis.cases import cases, judgement, modelled
+from railyard.analysis.cases import cases, judgement, modelled, scoreboard
 from railyard.analysis.cases.comparison import rank_of, remaining
 from railyard.analysis.cases.judgement import Comparison, Evidence, Series
+from railyard.analysis.cases.scoreboard import Ratio, Score
 from railyard.analysis.judge import rows, sides
 from railyard.analysis.judge.rows import Point, Row, Source
-from railyard.analysis.stats import score
-from railyard.analysis.stats.score import Ratio, Score
 from railyard.base.errors import InputError
 from railyard.records import json_io
 from railyard.records.comparable import NAMED_OF_SIDES, SIDES_ROW
@@ -88,11 +87,13 @@ def of_texts(
         raise InputError("--baseline", "", base, f"one of {', '.join(texts)}")
     parsed = sides.parse(texts, functools.partial(archive, values=False))
     compared = compare(rows.sources(parsed, archive), texts, base, foms, for_people=for_people)
-    if explained := _marked(compared):
+    points = (point for row in compared.rows for points in row.row.sides.values() for point in points)
+    used = {point.entry.own["sha256"]: point.entry.own for point in points}  # the records of the rows
+    if explained := [f"{own['id']}: {one['text']}" for own in used.values() for one in own["marked"]]:
         sources = [(map(without_marked, own), choosing) for own, choosing in rows.sources(parsed, archive)]
         rest = compare(sources, texts, base, foms, for_people=for_people)
         before, after = (
-            {row.row.key: row.comparison for row in versus.rows if row.is_shared} for versus in (compared, rest)
+            {_order(row.row): row.comparison for row in versus.rows if row.is_shared} for versus in (compared, rest)
         )
         explained.append(remaining(len(explained), before, after))
         compared = dataclasses.replace(compared, marked=explained)
@@ -143,7 +144,7 @@ def compare(
         if name != baseline
     }
     for (origin, name), ratios in scored.items():
-        of_rows = (row.comparison.ratio(name, _case(row.row)) for row in judged if row.origin == origin)
+        of_rows = (scoreboard.ratio(row.comparison, name, _case(row.row)) for row in judged if row.origin == origin)
         ratios += filter(None, of_rows)
     points = (point for row in shared for points in row.row.sides.values() for point in points)
     mixed = levels.sentence(point.entry.own["level"] for point in points)
@@ -153,16 +154,9 @@ def compare(
         counts=gathered.counts,
         foms=gathered.foms,
         rows=judged,
-        scores=score.scores(scored),
+        scores=scoreboard.scores(scored),
         refused=[*_refused(judged, names), *filter(None, [mixed])],
     )
-
-
-def _marked(versus: Versus) -> list[str]:
-    """Return a sentence for each launch in the rows that an event explains."""
-    points = (point for row in versus.rows for points in row.row.sides.values() for point in points)
-    used = {point.entry.path: point.entry.own for point in points if point.entry.own["marked"]}
-    return [f"{own['id']}: {one['text']}" for own in used.values() for one in own["marked"]]
 
 
 def _case(row: Row) -> tuple[Json, ...]:

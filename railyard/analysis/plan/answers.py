@@ -11,7 +11,6 @@ shapes of noise (`python -m perf statistics`).
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 import statistics
@@ -56,18 +55,6 @@ class Noise:
     floor: float
     points: int = 1
     freedom: tuple[int, int] = (0, 0)
-
-    def limits(self) -> tuple[Noise, Noise]:
-        """Return the least and the most that the noise may be: each spread is within them in 80 % of cases."""
-        low, high = (
-            dataclasses.replace(
-                self,
-                within=self.within * _factor(self.freedom[0], share),
-                between=None if self.between is None else self.between * _factor(self.freedom[1], share),
-            )
-            for share in (0.9, 0.1)
-        )
-        return low, high
 
 
 def _factor(freedom: int, share: float) -> float:
@@ -161,11 +148,15 @@ def planned(noise: Noise, change: float) -> Plan:
     """Return the answers for one noise; those on jobs are empty where the spread between jobs is unknown."""
     tests = max(1, noise.combinations - 1) * noise.points
     of_combinations: dict[str, Any] = {"tests": tests, "floor": noise.floor}
-    sides = max(noise.jobs, FEWEST)
-    of_jobs = _of_jobs(noise)
-
-    possible = (noise, *noise.limits())
-    spreads, of_medians = [one.within for one in possible], [_of_jobs(one) or 0.0 for one in possible]
+    sides, has_jobs = max(noise.jobs, FEWEST), noise.between is not None
+    # The noise as estimated, and the least and the most that it may be: each spread is within them in 80 % of cases.
+    factors = [(1.0, 1.0), *(tuple(_factor(freedom, share) for freedom in noise.freedom) for share in (0.9, 0.1))]
+    spreads = [noise.within * within for within, _ in factors]
+    drawn = np.random.default_rng(SEED).standard_normal((DRAWS, noise.launches))
+    of_median = float(np.median(drawn, axis=1).std())
+    of_jobs = [
+        math.hypot((noise.between or 0.0) * between, noise.within * within * of_median) for within, between in factors
+    ]
 
     def needed(wanted: Iterable[float], spreads: Sequence[float], **how: Any) -> list[Range]:
         return [tuple(enough(spread, change, one, **how) for spread in spreads) for one in wanted]
@@ -175,19 +166,11 @@ def planned(noise: Noise, change: float) -> Plan:
         noise=noise,
         launches=needed(WANTED, spreads, **of_combinations),
         everywhere=needed(at_all_points, spreads, **of_combinations) if noise.points > 1 else [],
-        jobs=[] if of_jobs is None else needed(WANTED, of_medians, floor=noise.floor),
+        jobs=needed(WANTED, of_jobs, floor=noise.floor) if has_jobs else [],
         within=[detectable(noise.launches, noise.within, wanted, **of_combinations) for wanted in WANTED],
-        between=[] if of_jobs is None else [detectable(sides, of_jobs, wanted, floor=noise.floor) for wanted in WANTED],
+        between=[detectable(sides, of_jobs[0], wanted, floor=noise.floor) for wanted in WANTED] if has_jobs else [],
         sides=sides,
     )
-
-
-def _of_jobs(noise: Noise) -> float | None:
-    """Return the relative spread of a job's median, of all reasons; None where that between jobs is not known."""
-    if noise.between is None:
-        return None
-    drawn = np.random.default_rng(SEED).standard_normal((DRAWS, noise.launches))
-    return math.hypot(noise.between, noise.within * float(np.median(drawn, axis=1).std()))
 
 
 def head(check: str, noise: Noise) -> str:

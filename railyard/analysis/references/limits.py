@@ -21,7 +21,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 from railyard.analysis.stats import contrast
 from railyard.analysis.stats.samples import OF_A_NORMAL
@@ -101,12 +101,8 @@ class Limits(Generic[Name]):
         return tuple(name for name, one in of.items() if distances[name] - shift > one.most - one.own), 0.0
 
 
-class _Spread(NamedTuple):
-    """Variances of logarithms: between records with its degrees of freedom, and that of a median of launches."""
-
-    between: float
-    degrees: float
-    of_launches: float
+#: The variance of logarithms between records, and its degrees of freedom.
+_Spread = tuple[float, float]
 
 
 def limits(
@@ -133,7 +129,7 @@ def limits(
         tests *= 2  # of the shift and of the rest
         series = [*shifts.values()]
         common = _worst(series, *_alone(series, PRIOR**2, first=PRIOR_SHIFT**2), tests=tests / len(histories))
-        variances = _moderated({name: _spread(own[name], launches[name]) for name in histories})
+        variances = _moderated({name: _spread(own[name]) for name in histories}, launches)
     of: dict[Name, Limit] = {}
     for name, (variance, degrees) in variances.items():
         noise, sign, newest = math.sqrt(variance), signs[name], [*values[name].values()][-LAST:]
@@ -213,29 +209,34 @@ def _alone(values: Sequence[float], prior: float, *, first: float | None = None)
     return (weight * prior + degrees * square) / (weight + degrees), weight + degrees
 
 
-def _spread(values: Sequence[float], of_launches: float) -> _Spread:
+def _spread(values: Sequence[float]) -> _Spread:
     steps = [two - one for one, two in itertools.pairwise(values)]
     if (n := len(steps)) < 2:
-        return _Spread(0.0, 0.0, of_launches)
+        return 0.0, 0.0
     middle = statistics.median(steps)
     most = DRAWN_IN * OF_A_NORMAL * statistics.median(abs(step - middle) for step in steps)
     steps = [min(most, max(-most, step - middle)) for step in steps]
     mean = statistics.fmean(steps)
     squares = math.fsum((step - mean) ** 2 for step in steps)
-    return _Spread(squares / (2 * (n - 1 / n)), 2 / 3 * (n - 0.5), of_launches)
+    return squares / (2 * (n - 1 / n)), 2 / 3 * (n - 0.5)
 
 
-def _moderated(spreads: Mapping[Name, _Spread]) -> dict[Name, tuple[float, float]]:
-    """Return of each variable the variance of a record's value, and its degrees of freedom."""
-    degrees = max((spread.degrees for spread in spreads.values()), default=0.0)
-    repeated = {name: spread for name, spread in spreads.items() if spread.degrees}
-    excess = [spread.between - spread.of_launches for spread in repeated.values()] or [0.0]
-    weighted = PRIOR_RECORDS * PRIOR**2 + degrees * statistics.fmean(excess)
-    shared = max(0.0, weighted / (PRIOR_RECORDS + degrees))
-    expected = {name: shared + spread.of_launches for name, spread in spreads.items()}
-    weight = _weight([(s.between / expected[name], s.degrees) for name, s in repeated.items() if expected[name]])
-    variances = {name: weight * expected[name] + s.degrees * s.between for name, s in spreads.items()}
-    return {name: (variances[name] / (weight + s.degrees), weight + s.degrees) for name, s in spreads.items()}
+def _moderated(spreads: Mapping[Name, _Spread], launches: Mapping[Name, float]) -> dict[Name, tuple[float, float]]:
+    """Return of each variable the variance of a record's value, and its degrees of freedom.
+
+    `launches` are the variances of medians of launches.
+    """
+    most = max((degrees for _, degrees in spreads.values()), default=0.0)
+    repeated = {name: spread for name, spread in spreads.items() if spread[1]}
+    excess = [between - launches[name] for name, (between, _) in repeated.items()] or [0.0]
+    weighted = PRIOR_RECORDS * PRIOR**2 + most * statistics.fmean(excess)
+    shared = max(0.0, weighted / (PRIOR_RECORDS + most))
+    expected = {name: shared + launches[name] for name in spreads}
+    weight = _weight([(between / expected[name], own) for name, (between, own) in repeated.items() if expected[name]])
+    return {
+        name: ((weight * expected[name] + own * between) / (weight + own), weight + own)
+        for name, (between, own) in spreads.items()
+    }
 
 
 def _weight(ratios: Sequence[tuple[float, float]]) -> float:

@@ -14,14 +14,13 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from railyard.analysis.cases.cases import Case
-from railyard.analysis.cases.scoreboard import Standing, faster
+from railyard.analysis.cases.scoreboard import Score, Standing, faster
 from railyard.analysis.cases.titles import ORIGIN_NOTES, in_words
 from railyard.analysis.figures import painting, svg
 from railyard.analysis.figures.drawing import DataTable, Drawing
 from railyard.analysis.judge import text as words
 from railyard.analysis.judge.judged import Judged
 from railyard.analysis.report.effects import short_name
-from railyard.analysis.stats.score import Score
 from railyard.analysis.stats.verdicts import Finding
 from railyard.analysis.text import capital, counted
 from railyard.placements.hosts.node import BINDINGS, Binding
@@ -182,15 +181,7 @@ def _rows(judged: Judged) -> list[Standing]:
         return judged.standings
     baseline = words.shown(judged.sides.baseline)
     of_sides = [
-        Standing(
-            system="sides",
-            origin=origin,
-            combination=words.shown(name),
-            baseline=baseline,
-            score=score,
-            missing=0,
-            only="",
-        )
+        Standing(system="sides", origin=origin, combination=words.shown(name), baseline=baseline, score=score)
         for (origin, name), score in judged.sides.scores.items()
     ]
     return [*of_sides, *judged.standings]

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from railyard.analysis.cases import cases, comparison, tables
-from railyard.analysis.cases.cases import Case, Combination, Tally
+from railyard.analysis.cases.cases import ENDINGS, Case, Combination
 from railyard.analysis.cases.judgement import Group
 from railyard.analysis.cases.titles import title
 from railyard.analysis.figures import applications, by_extent, drawing
@@ -81,7 +81,7 @@ def _case_summary(judged: JudgedCase) -> dict[str, Json]:
         "check": case.first.case.check,
         "records": [record.id for record in case.records],
         "statuses": {record.id: {"status": str(record.status), "reason": record.reason} for record in case.records},
-        "launches": cases.tally(case).endings,
+        "launches": _endings(cases.tally(case)),
         "comparisons": [
             {
                 **words.comparison_document(member),
@@ -91,7 +91,7 @@ def _case_summary(judged: JudgedCase) -> dict[str, Json]:
                     {
                         **words.group_document(group),
                         **_combination(combination, group),
-                        "launches": (group.evidence.tally or Tally()).endings,
+                        "launches": _endings(group.evidence.tally or Counter()),
                     }
                     for combination, group in zip(case.combinations, member.groups, strict=True)
                 ],
@@ -105,16 +105,17 @@ def _case_summary(judged: JudgedCase) -> dict[str, Json]:
                 "axis": panel.axis,
                 "title": panel.title,
                 "lines": [
-                    {
-                        "name": line.name,
-                        "points": [{"x": point.x, **words.summary_document(point.summary)} for point in line.points],
-                    }
-                    for line in panel.lines
+                    {"name": name, "points": [{"x": x, **words.summary_document(one)} for x, one in line.items()]}
+                    for name, line in panel.lines.items()
                 ],
             }
             for panel in judged.panels
         ],
     }
+
+
+def _endings(tally: Counter[str]) -> dict[str, int]:
+    return {ending: tally[ending] for ending in ENDINGS}
 
 
 def _combination(combination: Combination, group: Group) -> dict[str, Json]:
@@ -137,9 +138,8 @@ def markdown(judged: Judged) -> str:
         head = ("system", "combination", "baseline", "score", "95 % interval", "cases", "verdict", "origin")
         cells = operator.attrgetter(*head[:3], "value", "interval", *head[5:])
         parts += ["## Scores\n\n" + _table(head, map(cells, judged.standings))]
-    for section in sections(judged.over):
-        sentence = [plain(section.sentence)] if section.sentence else []
-        parts += [f"## {section.title}", *sentence, _table(section.table.columns, section.table.rows)]
+    for heading, sentence, data in sections(judged.over):
+        parts += filter(None, [f"## {heading}", plain(sentence), _table(data.columns, data.rows)])
     parts += [part for case in judged.cases for part in _case(case)]
     if absent := page.not_measured(judged.grouped):
         parts += ["## What was not measured", _table(("what", "why"), absent)]
@@ -163,7 +163,7 @@ _cells = operator.attrgetter("median", "change", "between", "p_holm", "verdict",
 def _case(judged: JudgedCase) -> Iterator[str]:
     case = judged.case
     yield f"## {plain(title(case))} ({case.origin})"
-    yield f"Launches: {cases.tally(case).text()}."
+    yield f"Launches: {cases.tally_text(cases.tally(case))}."
     if judged.comparisons:
         yield _list([f"{heading}: {text}" for heading, text, _ in comparison.statements(judged.comparisons)])
         rows = [
@@ -212,10 +212,9 @@ def rows(judged: Judged) -> Iterator[dict[str, object]]:
         health = {combination: _health(case, combination) for combination in case.combinations}
         for member in of_case.comparisons:
             for combination, group in zip(case.combinations, member.groups, strict=True):
-                endings = (group.evidence.tally or Tally()).endings
                 yield {
                     **_head(case, member.fom),
-                    **{name: endings[name] for name in ("void", "failed", "not_measured")},
+                    **{name: n for name, n in _endings(group.evidence.tally or Counter()).items() if name in HEAD},
                     **_flat(words.group_document(group)),
                     "labels": comparison.label_text(member.labels),
                     **_combination(combination, group),
@@ -224,10 +223,10 @@ def rows(judged: Judged) -> Iterator[dict[str, object]]:
                     **health[combination],
                 }
         for panel in of_case.panels:
-            for line in panel.lines:
-                for point in line.points:
-                    labels = ", ".join(filter(None, [panel.subject, panel.title, line.name, f"{panel.axis} {point.x}"]))
-                    yield {**_head(case, panel.fom), "labels": labels, **_flat(words.summary_document(point.summary))}
+            for name, line in panel.lines.items():
+                for x, summary in line.items():
+                    labels = ", ".join(filter(None, [panel.subject, panel.title, name, f"{panel.axis} {x}"]))
+                    yield {**_head(case, panel.fom), "labels": labels, **_flat(words.summary_document(summary))}
 
 
 def _head(case: Case, fom: Fom) -> dict[str, object]:

@@ -20,7 +20,7 @@ import jinja2
 from markupsafe import Markup
 
 from railyard.analysis.cases import cases, comparison, modelled, published, spread, tables
-from railyard.analysis.cases.cases import Case, Tally
+from railyard.analysis.cases.cases import Case
 from railyard.analysis.cases.comparison import Statement
 from railyard.analysis.cases.curves import Panel
 from railyard.analysis.cases.judgement import Comparison
@@ -35,7 +35,6 @@ from railyard.analysis.report.effects import Cell
 from railyard.analysis.stats import contrast, medians
 from railyard.analysis.text import capital, counted
 from railyard.records.record import Origin, Status
-from railyard.records.store import entries
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
@@ -48,7 +47,7 @@ def counts(grouped: Sequence[Case]) -> list[dict[str, Any]]:
             "origin": str(origin),
             "cases": len(members),
             "records": sum(len(case.records) for case in members),
-            "tally": sum(map(cases.tally, members), Tally()),
+            "tally": sum(map(cases.tally, members), Counter[str]()),
         }
         for origin, members in by_origin.items()
         if members
@@ -80,8 +79,7 @@ def html(judged: Judged) -> str:
     by_extent = made(
         "extents", lambda: extents.drawings_of_cases([(one.case, one.comparisons) for one in judged.cases])
     )
-    dated = [entries.of_record(record) for case in grouped for record in case.records]
-    histories = made("histories", lambda: history.drawings(dated))
+    histories = made("histories", lambda: history.drawings(judged.indexed))
     ratios = made("ratios", lambda: filter(None, [answer.drawing(judged)]))
     views = [view(case, number, images[number - 1], grouped) for number, case in enumerate(drawn, 1)]
     shared = [
@@ -170,7 +168,7 @@ class DrawnCase:
 def draw(judged: JudgedCase) -> DrawnCase:
     """Return a case with its drawings: the benchmark's own, then the general ones of all that is left."""
     own = registry.own_drawings(judged.case)
-    claimed = registry.claimed(own)
+    claimed = {fom for figure in own for fom in figure.foms}
     comparisons = [member for member in judged.comparisons if member.fom not in claimed]
     stated = [member for member in comparisons if not member.follows]
     panels = [panel for panel in judged.panels if panel.fom not in claimed]
@@ -199,8 +197,7 @@ def cells(drawn: Sequence[DrawnCase], shown: Sequence[Case]) -> list[Cell]:
     return [
         cell
         for number, one in enumerate(drawn, 1)
-        for members in general.by_fom(one.stated)[:1]
-        for cell in effects.cells(number, heading(one.case, shown), members)
+        for cell in effects.cells(number, heading(one.case, shown), general.of_first_fom(one.stated))
     ]
 
 
@@ -233,7 +230,7 @@ def view(drawn: DrawnCase, number: int, images: Sequence[Markup], shown: Sequenc
         "table": {"caption": "Median over launches", "head": case.head, "sections": sections, "has_notes": has_notes}
         if sections
         else None,
-        "spread": [*spread.tables(case), *spread.outliers(case)],
+        "spread": spread.tables(case),
         "troubles": [(record.id, launch) for record, launch in cases.launches(case) if not launch.is_result],
         "reasons": [
             (record.id, str(record.status), record.reason) for record in case.records if record.status is not Status.OK

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import itertools
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from railyard.analysis.cases import cases, comparison
-from railyard.analysis.cases.cases import Case, Tally
+from railyard.analysis.cases.cases import Case
 from railyard.analysis.cases.comparison import Statement
 from railyard.analysis.cases.titles import ORIGIN_NOTES, title
 from railyard.analysis.judge.judged import Judged
@@ -36,7 +37,7 @@ def lines(judged: Judged, written: Sequence[str]) -> list[str]:
     chance = [f"  {judged.by_chance}"] if judged.by_chance else []
     tail = [*chance, "", "Files", *(f"  {path}" for path in written)] if written else chance
     room = HEIGHT - len(evidence) - len(tail) - 5
-    answers = _first([_answer(text) for text in answer.sentences(judged)], room // 3)
+    answers = _first([_wrapped(text, _ANSWER_LINES, "  ", "    ") for text in answer.sentences(judged)], room // 3)
     head = ["Answer", *itertools.chain(*answers)] if answers else []
     drawn = [page.draw(one) for one in judged.cases]
     cells = page.cells(drawn, judged.grouped)
@@ -51,7 +52,7 @@ def lines(judged: Judged, written: Sequence[str]) -> list[str]:
 
 def _evidence(grouped: Sequence[Case]) -> list[str]:
     records = sum(len(case.records) for case in grouped)
-    launches = sum(map(cases.tally, grouped), Tally()).text(zeros=False) or "none"
+    launches = cases.tally_text(sum(map(cases.tally, grouped), Counter[str]()), zeros=False) or "none"
     origins = dict.fromkeys(case.origin for case in grouped)
     return [
         f"Evidence: {counted(len(grouped), 'case')} in {counted(records, 'record')}; launches: {launches}",
@@ -102,7 +103,8 @@ def _first(blocks: Sequence[list[str]], room: int) -> list[list[str]]:
 def _case_lines(case: Case, statement: Statement | None) -> list[str]:
     """Return a case's title and a statement that the page makes of it, or what was measured."""
     tally = cases.tally(case)
-    launches = f"{tally.ok} of {tally.planned} launches" if tally.ok < tally.planned else counted(tally.ok, "launch")
+    ok, planned = tally["ok"], tally["planned"]
+    launches = f"{ok} of {planned} launches" if ok < planned else counted(ok, "launch")
     name = f"{case.first.case.check} on {case.first.system.name}"
     head = f"  {name}: {title(case)} ({case.origin}, {launches})"
     return [head, *_wrapped(f"{statement.title}: {statement.text}" if statement else _values(case))]
@@ -124,12 +126,7 @@ def _values(case: Case) -> str:
     return f"{fom.stem.capitalize()}: {span}, {counted(len(values), 'value')}{more}."
 
 
-def _answer(text: str) -> list[str]:
-    first, *rest = textwrap.wrap(text, WIDTH - 2, max_lines=_ANSWER_LINES, placeholder=" ...", subsequent_indent="  ")
-    return [f"  {first}", *(f"  {line}" for line in rest)]
-
-
-def _wrapped(text: str) -> list[str]:
+def _wrapped(text: str, lines: int = _LINES, first: str = _INDENT, others: str = _INDENT) -> list[str]:
     return textwrap.wrap(
-        text, WIDTH, max_lines=_LINES, placeholder=" ...", initial_indent=_INDENT, subsequent_indent=_INDENT
+        text, WIDTH, max_lines=lines, placeholder=" ...", initial_indent=first, subsequent_indent=others
     )

@@ -1,1 +1,1 @@
-"""Estimate medians, decide which differences are verdicts (`verdicts`), and score placements."""
+"""Estimate medians, and decide which differences are verdicts (`verdicts`)."""

@@ -38,8 +38,7 @@ class Summary:
     """The statistics of one group of launches; `interval` is None if n is too small for 95 %.
 
     `spread_percent` is the run-to-run variation, the relative standard deviation of the launches' values (n - 1 in
-    the denominator); None for a single launch or a mean of 0. A difference from another group of at most
-    `noise_percent` of the larger median shows nothing (`railyard.records.noise`).
+    the denominator); None for a single launch or a mean of 0.
     """
 
     n: int
@@ -48,7 +47,6 @@ class Summary:
     maximum: float
     interval: Interval | None
     spread_percent: float | None = None
-    noise_percent: float = 0.0
 
 
 def median_interval(values: Sequence[float], of: str = "this job") -> Interval | None:
@@ -84,7 +82,7 @@ def _interpolation(n: int) -> tuple[int, float]:
     return rank, (n - rank) * share / (rank + (n - 2 * rank) * share)
 
 
-def summarise(values: Sequence[float], noise_percent: float = 0.0, of_jobs: Sequence[str] = ()) -> Summary:
+def summarise(values: Sequence[float], of_jobs: Sequence[str] = ()) -> Summary:
     """Return the statistics of one group of launches; raises ValueError for no values.
 
     `of_jobs` has the job of each value, and is empty if one job has them all. From `FEWEST` jobs on the interval is
@@ -106,7 +104,6 @@ def summarise(values: Sequence[float], noise_percent: float = 0.0, of_jobs: Sequ
         maximum=max(values),
         interval=interval,
         spread_percent=spread_percent(values),
-        noise_percent=noise_percent,
     )
 
 

@@ -36,14 +36,10 @@ FAR, MOST_FAR, LEAST_FAR = 20.0, 0.1, 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Values:
-    """What a group measured: the launches' values, and the job of each, none if one job has them all.
-
-    `step` is the smallest difference that the program that printed the values can show, 0 if it is not known.
-    """
+    """What a group measured: the launches' values, and the job of each, none if one job has them all."""
 
     values: Sequence[float]
     jobs: Sequence[str] = ()
-    step: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +120,7 @@ def _of_jobs(group: Values, jobs: set[str]) -> Values:
     if not group.jobs or jobs.issuperset(group.jobs):
         return group
     shared = [(value, job) for value, job in zip(group.values, group.jobs, strict=True) if job in jobs]
-    return Values(values=[value for value, _ in shared], jobs=[job for _, job in shared], step=group.step)
+    return Values(values=[value for value, _ in shared], jobs=[job for _, job in shared])
 
 
 def _by_job(group: Values, slack: float, is_ratio: bool) -> Sample:
@@ -186,5 +182,5 @@ def _slack(group: Values, groups: Mapping[str, Values], is_ratio: bool) -> float
     """Return how far the clock may shift a group's mean: half a step if its values have at most two readings."""
     if len(set(group.values)) > 2:
         return 0.0
-    step = max(group.step, clock_step([other.values for other in groups.values()]))
+    step = clock_step([other.values for other in groups.values()])
     return step / 2 / (statistics.median(group.values) if is_ratio else 1.0)

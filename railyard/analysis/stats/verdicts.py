@@ -11,13 +11,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic, TypeVar
 
 from railyard.analysis.stats.contrast import Test
 from railyard.analysis.stats.medians import Summary
 from railyard.records.units import Better
-
-Key = TypeVar("Key")
 
 
 class Finding(StrEnum):
@@ -45,7 +42,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict(Generic[Key]):
+class Verdict:
     """The verdict on several groups: `best` has the best median, and `outcome` is whether it wins.
 
     `apart` are the groups than which it is significantly better; if that is all others, the outcome is BEST. `noise`
@@ -54,10 +51,10 @@ class Verdict(Generic[Key]):
     """
 
     outcome: Outcome
-    best: Key | None
-    apart: tuple[Key, ...] = ()
+    best: str | None
+    apart: tuple[str, ...] = ()
     p_holm: float | None = None
-    noise: tuple[Key, ...] = ()
+    noise: tuple[str, ...] = ()
     noise_percent: float = 0.0
 
 
@@ -86,14 +83,14 @@ def exactly(ours: Summary, theirs: Summary, better: Better) -> Finding:
     return Finding.BETTER if (ours.median < theirs.median) == (better is Better.LOWER) else Finding.WORSE
 
 
-def is_flat(groups: Mapping[Key, Summary]) -> bool:
-    """Return whether no group varies from launch to launch."""
-    return all(group.minimum == group.maximum for group in groups.values())
-
-
 def judge(
-    groups: Mapping[Key, Summary], better: Better, findings: Mapping[Key, Finding], tests: Mapping[Key, Test]
-) -> Verdict[Key]:
+    groups: Mapping[str, Summary],
+    better: Better,
+    findings: Mapping[str, Finding],
+    tests: Mapping[str, Test],
+    *,
+    noise_percent: float,
+) -> Verdict:
     """Return what groups show together.
 
     `findings` are those of the best group (`best_of`) against each other one, `tests` the tests behind them, none in a
@@ -104,26 +101,24 @@ def judge(
     if better is Better.NEITHER:
         return Verdict(outcome=Outcome.UNDIRECTED, best=None)
     best = best_of(groups, better)
-    beaten = tuple(key for key, finding in findings.items() if finding is Finding.BETTER)
-    is_best = len(beaten) == len(findings)
     if Finding.TOO_FEW in findings.values():
         return Verdict(outcome=Outcome.TOO_FEW, best=best)
+    beaten = tuple(name for name, finding in findings.items() if finding is Finding.BETTER)
     won = Outcome.BEST if tests else Outcome.EXACT
-    floor = max(group.noise_percent for group in groups.values())
     return Verdict(
-        outcome=won if is_best else Outcome.NO_DIFFERENCE,
+        outcome=won if len(beaten) == len(findings) else Outcome.NO_DIFFERENCE,
         best=best,
         apart=beaten,
-        p_holm=max((tests[key].p_holm for key in beaten if key in tests), default=None),
-        noise=tuple(key for key, test in tests.items() if test.is_significant and key not in beaten),
-        noise_percent=floor,
+        p_holm=max((tests[name].p_holm for name in beaten if name in tests), default=None),
+        noise=tuple(name for name, test in tests.items() if test.is_significant and name not in beaten),
+        noise_percent=noise_percent,
     )
 
 
-def best_of(groups: Mapping[Key, Summary], better: Better) -> Key:
+def best_of(groups: Mapping[str, Summary], better: Better) -> str:
     """Return the group with the best median; of equal ones the first."""
     sign = 1 if better is Better.LOWER else -1
-    return min(groups, key=lambda key: sign * groups[key].median)
+    return min(groups, key=lambda name: sign * groups[name].median)
 
 
 def of_score(test: Test | None, findings: Sequence[Finding], noise_percent: float = 0.0) -> Finding:

@@ -30,7 +30,7 @@ def named(prefix: str, values: Sequence[float]) -> Mapping[str, float]:
 
 def verdict(
     *groups: Sequence[float], better: str = "lower", deterministic: bool = False
-) -> tuple[Verdict[str], judgement.Comparison]:
+) -> tuple[Verdict, judgement.Comparison]:
     """What a comparison of groups a, b, c, ... shows, as one family of its own."""
     evidence = {name: Evidence(values=values) for name, values in zip("abcd", groups, strict=False)}
     series = Series(fom=units.fom("a_us", "us", better), labels=(), evidence=evidence, deterministic=deterministic)
@@ -211,23 +211,6 @@ def test_a_deterministic_model_needs_no_test_unless_it_has_spread() -> None:
     assert judge([1.0], [1.0], [2.0], deterministic=True) == (Outcome.NO_DIFFERENCE, "a")
     assert judge([1.0, 1.1], [2.0, 2.0], deterministic=True) == (Outcome.TOO_FEW, "a")
     assert judge([1.0], [2.0]) == (Outcome.TOO_FEW, "a")
-
-
-def test_a_difference_of_3_2_percent_is_found_at_a_spread_of_2_5_percent_with_20_launches() -> None:
-    chance = np.random.default_rng(8)
-    found = [
-        judge(*(chance.lognormal(shift, 0.025, 20).tolist() for shift in (0, math.log(1.032)))) for _ in range(400)
-    ]
-    assert found.count((Outcome.BEST, "a")) >= 360 and found.count((Outcome.BEST, "b")) == 0
-
-
-def test_the_excluded_difference_covers_the_true_one_in_99_of_100_draws() -> None:
-    draw = np.random.default_rng(1)
-    excluded = [
-        verdict(*(draw.lognormal(mean, 0.03, 6).tolist() for mean in (0, 0.02, 0)))[1].excluded_percent("abc")
-        for _ in range(400)
-    ]
-    assert sum(most is not None and most >= 100 * math.expm1(0.02) for most in excluded) >= 394
 
 
 def test_spread_and_percentiles_describe_launches_and_repeats() -> None:

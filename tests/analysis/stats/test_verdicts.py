@@ -26,7 +26,7 @@ from railyard.analysis.report import exports
 from railyard.analysis.stats import contrast, verdicts
 from railyard.analysis.stats.contrast import Estimate
 from railyard.analysis.stats.samples import Values
-from railyard.analysis.stats.verdicts import Finding, Outcome
+from railyard.analysis.stats.verdicts import Finding
 from railyard.records import noise
 from railyard.records.record import Guard, Guarded, Origin, Record
 from railyard.records.store import entries
@@ -101,32 +101,19 @@ def test_sentence_table_score_and_exports_never_disagree(groups: list[list[float
         assert findings[best] is Finding.NO_DIFFERENCE and "No difference is shown" in sentence
 
 
-def twelve(chance: np.random.Generator, slow: float = 1.0) -> judgement.Comparison:
-    """Return the judgement of twelve combinations with six launches each, the last one slower."""
+def test_six_launches_of_twelve_combinations_decide_against_the_baseline() -> None:
+    """Equal ones have a winner as seldom as tests/analysis/test_bench.py shows."""
+    chance = np.random.default_rng(1)
     values = {f"p{number}": chance.lognormal(0, 0.025, 6) for number in range(12)}
-    values["p11"] *= slow
+    values["p11"] *= 3.8
     evidence = {name: judgement.Evidence(values=list(launches)) for name, launches in values.items()}
     series = judgement.Series(fom=figures.fom("iteration_us"), labels=(), evidence=evidence, deterministic=False)
     (judged,) = judgement.compare([series], "p0")
-    return judged
-
-
-def test_six_launches_of_twelve_combinations_decide_against_the_baseline() -> None:
-    judged = twelve(np.random.default_rng(1), slow=3.8)
     assert comparison.verdict_text(judged, judged.group("p11")) == "worse"
     others = {group.finding for group in judged.groups if group.name not in {"p0", "p11"}}
     assert others == {Finding.NO_DIFFERENCE}
     text = comparison.sentence(judged)
     assert text.startswith("No difference is shown between ") and "p11 (95 %: " in text
-
-
-def test_twelve_equal_combinations_have_a_winner_in_at_most_one_in_twenty() -> None:
-    chance, named = np.random.default_rng(2), 0
-    for _ in range(200):
-        judged = twelve(chance)
-        differing = {group.finding for group in judged.groups} & {Finding.BETTER, Finding.WORSE}
-        named += bool(differing) or judged.verdict.outcome is Outcome.BEST
-    assert named <= 16  # 5 % and two standard errors
 
 
 def test_figures_of_one_combination_alone_are_stated_in_one_line() -> None:
@@ -220,9 +207,7 @@ def test_the_figure_of_rows_states_a_difference_only_where_its_test_finds_one() 
         times = {"X": 100.0, "Y": 90.0, "XZ": 100.0, "XY": 97.0, "YZ": 99.0}
         noise = np.linspace(0.999, 1.001, launches)
         values = {way: Values(values=(time * noise).tolist()) for way, time in times.items()}
-        return rowcol.statement(
-            rowcol.Bars(collective="alltoall", size_bytes=8192, of={}, launches=values, noise_percent=noise_percent)
-        )
+        return rowcol.statement(values, noise_percent)
 
     assert "Y takes 10.0 % less time than X (n too small to tell)" in stated(3)
     assert "Y takes 10.0 % less time than X; XY takes 3.0 % less time than XZ" in stated(6)
