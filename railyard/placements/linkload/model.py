@@ -170,27 +170,26 @@ def load(
     tables = range(1 if is_one else topology.rails)  # the rails whose links have a table of their own
     rates = np.stack([_rates(topology, faults, rail) for rail in tables])
     host_shape = (count,) if nics is None else (topology.rails, count)
-    loads, host_out, host_in = np.zeros_like(rates), *np.zeros((2, math.prod(host_shape)))
-    injected = np.zeros(len(topology.coordinates))
-    hop_bytes, longest = 0.0, 0
+    loads, hop_bytes, longest = np.zeros_like(rates), 0.0, 0
     into = sent.in_rail - sent.in_rail % planes + sent.out_rail % planes
-    there = (sent.source, sent.out_rail, sent.target, into)
-    back = (sent.target, into, sent.source, sent.out_rail)
-    ways = ((protocol.forward, there), (protocol.backward, back))
-    for share, (source, out, target, arrival) in ways if protocol.backward else ways[:1]:
-        sizes = share * sent.size_bytes
-        host_out += np.bincount(out * count + source, sizes, len(host_out))
-        host_in += np.bincount(arrival * count + target, sizes, len(host_in))
-        leaves = (router[source] != router[target]) | (out != arrival)
-        injected += np.bincount(router[source[leaves]], sizes[leaves], len(injected))
+    here, there, sizes = router[sent.source], router[sent.target], sent.size_bytes
+    out_bytes = np.bincount(sent.out_rail * count + sent.source, sizes, math.prod(host_shape))
+    in_bytes = np.bincount(into * count + sent.target, sizes, math.prod(host_shape))
+    leaves, routers = (here != there) | (sent.out_rail != into), len(topology.coordinates)
+    left, reached = (np.bincount(ends[leaves], sizes[leaves], routers) for ends in (here, there))
+    ways = [(protocol.forward, here, sent.out_rail, sent.target, into)]
+    if protocol.backward:
+        ways.append((protocol.backward, there, into, sent.source, sent.out_rail))
+    for share, first, out, end, arrival in ways:
         for table in tables:
             on: slice | NDArray[np.bool_] = slice(None) if is_one else out == table
-            first = np.where(topology.is_fabric, out, 0)[on] * len(topology.coordinates) + router[source[on]]
-            end = np.where(topology.is_fabric, arrival, 0)[on] * count + target[on]
+            ends = first[on], end[on]
+            if topology.is_fabric:
+                ends = first + out * routers, end + arrival * count
             down = _on_table(topology, faults.down, table)
-            carried = topology.carry(first, end, sent.size_bytes[on], frozenset(down))
+            carried = topology.carry(*ends, sizes[on], frozenset(down))
             loads[table] += share * carried.link_bytes
-            if source is sent.source:
+            if first is here:
                 hop_bytes += float(carried.link_bytes.sum())
                 longest = max(longest, carried.longest)
     return LinkLoads(
@@ -198,9 +197,9 @@ def load(
         protocol=protocol,
         link_bytes=loads[0] if is_one else loads,
         rate_gbyte_s=rates[0] if is_one else rates,
-        host_out_bytes=host_out.reshape(host_shape),
-        host_in_bytes=host_in.reshape(host_shape),
-        injected_bytes=injected.reshape(topology.extents),
+        host_out_bytes=(protocol.forward * out_bytes + protocol.backward * in_bytes).reshape(host_shape),
+        host_in_bytes=(protocol.forward * in_bytes + protocol.backward * out_bytes).reshape(host_shape),
+        injected_bytes=(protocol.forward * left + protocol.backward * reached).reshape(topology.extents),
         hop_bytes=hop_bytes,
         payload_bytes=traffic.total_bytes,
         max_dilation=longest,
