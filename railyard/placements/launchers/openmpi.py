@@ -151,16 +151,11 @@ def as_root(*programs: str) -> dict[str, str]:
     return {f"{name}_ALLOW_RUN_AS_ROOT{more}": "1" for name in programs for more in ("", "_CONFIRM")}
 
 
-#: PMIx sends what ranks request. In files, which ranks of a node share, it would write 8 MB per node and launch: with a
-#: rank per node, 580 MB of 72 nodes.
-WITHOUT_FILES = {"PMIX_MCA_gds": "hash"}
-
-
 def on_agent_hosts_4(hosts: AgentHosts) -> AgentVariables:
     """Return the variables of Open MPI 4's mpirun, of its daemons and ranks."""
     reach = {"plm": "rsh", **reach_parameters(hosts, "plm_rsh", "routed_radix", "orte_default_hostfile")}
     daemons = {"orte_tmpdir_base": hosts.folder, "oob_tcp_if_include": hosts.management}
-    run = {**parameters(daemons), **rank_variables(hosts), **WITHOUT_FILES, **as_root("OMPI")}
+    run = {**parameters(daemons), **rank_variables(hosts), **as_root("OMPI")}
     return AgentVariables(reach=parameters(reach), run=run)
 
 
@@ -169,7 +164,7 @@ def on_agent_hosts_5(hosts: AgentHosts) -> AgentVariables:
     reach = reach_parameters(hosts, "plm_ssh", "rml_base_radix", "prte_default_hostfile")
     daemons = {"prte_tmpdir_base": hosts.folder, "prte_if_include": hosts.management}
     ranks = {name: value for name, value in rank_variables(hosts).items() if name not in GONE}
-    run = {**parameters(daemons, PRRTE), **ranks, **WITHOUT_FILES, **as_root("OMPI", "PRTE")}
+    run = {**parameters(daemons, PRRTE), **ranks, **as_root("OMPI", "PRTE")}
     return AgentVariables(reach=parameters(reach, PRRTE), run=run)
 
 
