@@ -164,8 +164,9 @@ def on_agent_hosts_5(hosts: AgentHosts) -> AgentVariables:
     reach = reach_parameters(hosts, "plm_ssh", "rml_base_radix", "prte_default_hostfile")
     daemons = {"prte_tmpdir_base": hosts.folder, "prte_if_include": hosts.management}
     ranks = {name: value for name, value in rank_variables(hosts).items() if name not in GONE}
-    run = {**parameters(daemons, PRRTE), **ranks, **as_root("OMPI", "PRTE")}
-    return AgentVariables(reach=parameters(reach, PRRTE), run=run)
+    return AgentVariables(
+        reach=parameters(reach, PRRTE), run={**parameters(daemons, PRRTE), **ranks, **as_root("OMPI", "PRTE")}
+    )
 
 
 LAUNCHERS = (
