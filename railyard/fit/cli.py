@@ -266,15 +266,18 @@ class _Runs:
 
     @contextlib.contextmanager
     def _progress(self, stage: str, launches: int) -> Iterator[None]:
-        """Print a line whenever a launch has ended."""
+        """Print a line whenever a launch has ended, and where all begin again."""
         begun_s, is_over = time.monotonic(), threading.Event()
 
         def watch() -> None:
             shown = 0
             while not is_over.wait(1):
-                if (count := len(list((self.output / stage).rglob("launch-*.ended")))) > shown:
-                    shown = count
-                    click.echo(f"   {count} of {launches} launches ended, {time.monotonic() - begun_s:.0f} s")
+                count, took_s = len(list((self.output / stage).rglob("launch-*.ended"))), time.monotonic() - begun_s
+                if count < shown:
+                    click.echo(f"   load made a launch void: all begin again, slower, {took_s:.0f} s")
+                elif count > shown:
+                    click.echo(f"   {count} of {launches} launches ended, {took_s:.0f} s")
+                shown = count
 
         thread = threading.Thread(target=watch, daemon=True)
         thread.start()
