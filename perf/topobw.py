@@ -1,6 +1,6 @@
 """Count the drawn faults that topobw names, and its false alarms.
 
-Twelve draws of faults on each of four topologies and two networks, and 20 launches without a fault, take about 80
+Twelve draws of faults on each of four topologies and two networks, and 20 launches without a fault, take about 70
 minutes on an idle machine. A call waits for other tori of the machine, and then measures one launch or more. Each
 launch is saved in build/topobw.jsonl, and the next call continues after the last. A launch without a fault that the
 guard makes void counts as void, not as clean.

@@ -4,10 +4,10 @@
  *
  * A good test clears the parts that it loads in full. A part that is not cleared explains every bad test that
  * loads or crosses it; the one that explains most comes first, until none is left. Of two that explain as
- * much, one that a bad test loads fully is preferred to one that it only crosses. A detour is explained only
- * by a link that the way of no test crosses, and explains slow tests that its way met in their phase. A bad
- * test with no part left makes a finding of its own. Both directions of a cable make one finding. Pure; rank
- * 0 alone uses it.
+ * much, one that a bad test loads fully is preferred to one that it only crosses. Two links that explain the
+ * very same tests are named together. A detour is explained only by a link that the way of no test crosses,
+ * and explains slow tests that its way met in their phase. A bad test with no part left makes a finding of
+ * its own. Both directions of a cable make one finding. Pure; rank 0 alone uses it.
  *
  * Leaves out: larger components.
  */

@@ -141,7 +141,7 @@ def most_scale(topology: Topology, shape: Shape) -> float:
 def auto_scale(
     topology: Topology, shape: Shape, *, ranks_per_node: int, times: float = 1, parts: Parts | None = None
 ) -> float:
-    """Return the rate scale of `--rate-scale auto`, or `auto*UNUSED`, on this machine, or on those of `parts`.
+    """Return the rate scale of `--rate-scale auto`, or `auto*TIMES`, on this machine, or on those of `parts`.
 
     Of several machines the slowest has an equal part of the packets, and a hop takes `HOP_WIRES` round trips at least.
     Raises as `cached_packets_s` does, and RunError for a machine that does not answer.
