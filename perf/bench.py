@@ -18,7 +18,6 @@ import shlex
 import socket
 import statistics
 import subprocess
-import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable, Mapping
@@ -26,6 +25,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
 from html import escape
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,7 @@ HISTORY, FOLDER = CHECKOUT / "perf" / "history.yaml", BUILD / "bench"
 HEADING = "# Written by `make bench`; whoever lands a state commits it. Processor time over that of a fixed program.\n"
 CHECK, COST = "bench", units.fom("cost_ratio", "ratio", "lower")
 #: As many values as a reference needs.
-ROUNDS = 6
+ROUNDS, TURNS = 6, 5
 REFERENCE = "import json\nfor _ in range(60): json.loads(json.dumps({str(n): [n, str(n)] for n in range(5000)}))"
 LOAD = (
     "import pathlib; from railyard.records.record import load; [*map(load, pathlib.Path('results').rglob('20*.json'))]"
@@ -76,21 +76,38 @@ Values = dict[Fom, list[float]]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add whether a slower state is the new level."""
+    """Add whether a slower state is the new level, and another checkout to compare with."""
     parser.add_argument("--accept", action="store_true", help="bench: take what is slower as the new level")
+    against = "bench: time the commands here and in another checkout (make setup), by turns, five times; judge nothing"
+    parser.add_argument("--against", type=Path, metavar="FOLDER", help=against)
 
 
-def processor_s(runs: int, command: str) -> float:
+def processor_s(runs: int, command: str, checkout: Path = CHECKOUT) -> float:
     """Return the processor seconds of a command with its children, the mean of some runs; status 1 is an answer."""
     program, *words = shlex.split(command)
-    path = CHECKOUT / program if "/" in program else Path(sys.executable).with_name(program)
+    path = checkout / program if "/" in program else checkout / ".venv/bin" / program
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     for _ in range(runs):
-        done = subprocess.run([path, *words], cwd=CHECKOUT, capture_output=True, text=True, check=False)
+        done = subprocess.run([path, *words], cwd=checkout, capture_output=True, text=True, check=False)
         if done.returncode not in (0, 1) or "Traceback" in done.stderr:
             raise SystemExit(f"bench: {command}: ended with status {done.returncode}: {done.stderr[-300:]}")
     now = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime) / runs
+
+
+def against(other: Path) -> dict[str, float]:
+    """Print how long the commands take in two checkouts that take turns, in seconds by the clock; return the ratios."""
+    ratios = {}
+    for name, (runs, command) in COMMANDS.items():
+        times: dict[Path, list[float]] = {other: [], CHECKOUT: []}
+        for _, (checkout, values) in product(range(TURNS), times.items()):
+            began = time.monotonic()
+            processor_s(runs, command, checkout)
+            values.append((time.monotonic() - began) / runs)
+        spans = [f"{statistics.median(took):.3g} s ({min(took):.3g} to {max(took):.3g})" for took in times.values()]
+        ratios[name] = statistics.median(times[CHECKOUT]) / statistics.median(times[other])
+        console.print(f"{name}: before {spans[0]}, now {spans[1]}, ratio {ratios[name]:.2f}", highlight=False)
+    return ratios
 
 
 def compared(runs: int, command: str) -> tuple[float, float]:
@@ -150,6 +167,8 @@ def ratios(figures: Figures) -> Values:
 
 def measure(options: Namespace) -> dict[str, Any]:
     """Measure, judge, keep and draw the figures; exit with 1 and a line for each that is slower."""
+    if options.against:
+        return against(options.against.resolve())
     machine = provenance.machine()
     case = f"{machine['cpu']}, {machine['cpus']} CPUs"
     history = references.load(HISTORY)

@@ -1,95 +1,120 @@
-"""Measure one placement twice (A/A), six launches each in random order: what differs is noise.
+"""Measure one placement twice (A/A) while something else takes processor time: what differs is noise.
 
-A pair is 12 launches of one halo exchange of 64 ranks at the default rate scale, which take turns by chance. Beside
-each pair no process, or one, keeps a processor busy. The difference of the two medians is the noise floor. A
-significant test of a pair is false; one above the noise floor as well would be claimed.
+A pair is a job of twelve launches of one halo exchange of 64 ranks at the automatic rate scale, which may slow itself
+down: six of each of two placements that are one order, in random order. Beside it runs nothing, a busy process, or a
+process per processor that takes 10 or 30 % of it from everybody, as the host of a virtual machine does: the kernel runs
+it before all others (SCHED_FIFO) in the first part of each 10 ms. An answer is a record of launches that all count.
+The difference of the two medians is the noise floor. A significant test of a pair is false; one above the noise floor
+as well would be claimed.
+Leaves out: real steal, which the guard would also read in /proc/stat.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
+import os
+import shutil
 import subprocess
 import sys
+import time
+from itertools import product
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 from rich.table import Table
-from support.mpis import mpis
 
 from perf import vtorus
 from perf.pieces import Pieces, Row
 from railyard.analysis.stats import contrast, samples
 from railyard.analysis.stats.samples import Values
-from railyard.base.checkout import BUILD
+from railyard.base.checkout import BUILD, CHECKOUT
 from railyard.records.noise import SAME_PERCENT
-from railyard.torus.plan.plan import Shape
-from railyard.torus.virtual import packet_budget
+from railyard.records.record import load
 
-PAIRS, LAUNCHES = 40, 6
-BUSY = (0, 1)
-TIMED = ("--min-time-per-point", "0", "--max-time-per-point", "0")
+PAIRS, SIDES = 10, ("cart-create", "cart-create/none")
+BUSY = "while True: pass"
+STEAL = """
+import os, time
+os.sched_setaffinity(0, [{cpu}])
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+while True:
+    until = time.monotonic() + {share} * 0.01
+    while time.monotonic() < until: pass
+    time.sleep((1 - {share}) * 0.01)
+"""
+CPUS = sorted(os.sched_getaffinity(0))
+#: What runs beside the jobs -> its programs.
+BESIDE = {
+    "nothing": [],
+    "one core busy": [BUSY],
+    **{f"steal of {share:.0%}": [STEAL.format(cpu=cpu, share=share) for cpu in CPUS] for share in (0.1, 0.3)},
+}
+CHECK = f"-C reframe.yml -c checks --system vtorus:netns -n ^halo_3d$ -S launches=6 -S placements={','.join(SIDES)} -r"
 
 
 def measure(options: argparse.Namespace) -> None:
     """Measure the pairs that build/same.jsonl lacks, and print what all of them show."""
     pieces = Pieces(BUILD / "same.jsonl", options.minutes)
-    scale = packet_budget.auto_scale(vtorus.TOPOLOGY, Shape(), ranks_per_node=1)
-    keys = [(busy, pair) for busy in BUSY for pair in range(PAIRS)]
-    if not pieces.is_over and any(pieces.get(*key) is None for key in keys):
-        with mpis.torus(vtorus.TOPOLOGY, vtorus.NAME, Shape(rate_scale=scale, network="router")):
-            for key in keys:
-                if not pieces.is_over and pieces.get(*key) is None:
-                    pieces.add(_pair(*key), *key)
-    rows = [_summary(pieces, busy) for busy in BUSY]
-    table = Table(*rows[0], title=f"A/A, halo of 64 ranks, rate scale {scale:g}")
-    for row in rows:
-        table.add_row(*map(str, row.values()))
+    for pair, beside in product(range(PAIRS), BESIDE):
+        if not pieces.is_over and pieces.get(beside, pair) is None:
+            vtorus.console.print(beside, pieces.add(_pair(BESIDE[beside]), beside, pair), highlight=False)
+    rows_of = {name: [row for pair in range(PAIRS) if (row := pieces.get(name, pair))] for name in BESIDE}
+    quiet = [row for row in rows_of["nothing"] if len(row) > 1]
+    if not quiet:
+        raise SystemExit("same: no answer on a quiet machine")
+    summaries = [{"beside": beside, **_summary(rows, quiet)} for beside, rows in rows_of.items()]
+    table = Table(*summaries[0], title="A/A, halo of 64 ranks")
+    for summary in summaries:
+        table.add_row(*map(str, summary.values()))
     vtorus.console.print(table, "")
 
 
-def _pair(busy: int, pair: int) -> Row:
-    """Launch both sides in turns by chance; return the times of each in us, and whether no launch was void."""
-    order = ["a", "b"] * LAUNCHES
-    random.Random(pair).shuffle(order)
-    row: dict[str, Any] = {"a": [], "b": [], "sound": True}
-    burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
+def _pair(programs: list[str]) -> Row:
+    """Return how long a job took, and with an answer the times of both sides in us times the rate scale."""
+    folder = BUILD / "same"
+    shutil.rmtree(folder, ignore_errors=True)
+    command = [Path(sys.executable).with_name("reframe"), *CHECK.split(), "-S", f"archive={folder}/results"]
+    torus = {"RAILYARD_TOPOLOGY": vtorus.TOPOLOGY.name}
+    beside = [subprocess.Popen([sys.executable, "-c", program]) for program in programs]
+    began = time.monotonic()
     try:
-        for side in order:
-            took_us, verdict = _launch()
-            row[side].append(took_us)
-            row["sound"] = row["sound"] and verdict == "ok"
+        words = [*command, "--prefix", folder]
+        done = subprocess.run(words, cwd=CHECKOUT, env=os.environ | torus, capture_output=True, check=False)
     finally:
-        for burner in burners:
-            burner.kill()
-            burner.wait()
+        for one in beside:
+            one.kill()
+            one.wait()
+    row: dict[str, Any] = {"took_s": time.monotonic() - began}
+    for record in map(load, folder.rglob("2*.json") if not done.returncode else ()):
+        torus_of: Any = record.provenance["torus"]
+        row |= {side: [] for side in SIDES} | {"is_slowed": "slowed_from" in torus_of}
+        for launch in record.launches:
+            times = next(one.samples for one in launch.series if one.fom == "iteration_us")
+            row[launch.placement].append(torus_of["rate_scale"] * median(times))
     return row
 
 
-def _launch() -> tuple[float, str]:
-    """Return the median time of an exchange in us, and the guard's verdict on the launch."""
-    document, guard = vtorus.launched(vtorus.NAME, 64, "halo", *vtorus.HALO, *TIMED)
-    return median(next(one["samples"] for one in document["series"] if one["fom"] == "iteration_us")), guard["verdict"]
-
-
-def _summary(pieces: Pieces, busy: int) -> dict[str, Any]:
-    """Return what the pairs show; a pair with a void launch has no value, and is counted."""
-    whole = [row for pair in range(PAIRS) if (row := pieces.get(busy, pair)) is not None]
-    within, most, false, claimed = 0, 0.0, 0, 0
-    for row in (row for row in whole if row["sound"]):
-        medians = [median(row[side]) for side in "ab"]
+def _summary(rows: list[Row], quiet: list[Row]) -> dict[str, Any]:
+    """Return what some pairs show, beside those of a quiet machine."""
+    answers = [row for row in rows if len(row) > 1]
+    over = [row["took_s"] / median(one["took_s"] for one in quiet) for row in rows]
+    usual = median(value for row in quiet for side in SIDES for value in row[side])
+    apart, off, false, claimed = 0.0, 0.0, 0, 0
+    for row in answers:
+        medians = [median(row[side]) for side in SIDES]
         difference = 100 * (1 - min(medians) / max(medians))
-        values = samples.of_groups({side: Values(values=row[side]) for side in "ab"})
-        estimate = samples.difference(values["a"], values["b"])
+        values = samples.of_groups({side: Values(values=row[side]) for side in SIDES})
+        estimate = samples.difference(values[SIDES[0]], values[SIDES[1]])
         is_false = estimate is not None and estimate.p_value < contrast.ALPHA
-        within, most = within + (difference <= SAME_PERCENT), max(most, difference)
+        apart, off = max(apart, difference), max(off, *(100 * abs(value / usual - 1) for value in medians))
         false, claimed = false + is_false, claimed + (is_false and difference > SAME_PERCENT)
     return {
-        "busy": busy,
-        "pairs": len(whole),
-        "with a void launch": sum(not row["sound"] for row in whole),
-        f"within {SAME_PERCENT:g} %": within,
-        "most apart (%)": round(most, 2),
+        "answers": f"{len(answers)} of {len(rows)}",
+        "slowed": sum(row["is_slowed"] for row in answers),
+        "over the quiet time": f"{median(over):.2f} ({min(over):.2f} to {max(over):.2f})" if over else "",
+        "off quiet (%)": round(off, 2),
+        "most apart (%)": round(apart, 2),
         "significant": false,
         "claimed": claimed,
     }

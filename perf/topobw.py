@@ -25,7 +25,7 @@ from typing import Any
 from rich.table import Table
 
 from perf.pieces import Pieces, Row
-from perf.vtorus import console, launched, railyard
+from perf.vtorus import PROGRAMS, console, railyard
 from railyard.base.checkout import BUILD
 from railyard.placements.launchers import files
 from railyard.placements.topology import catalog
@@ -112,7 +112,11 @@ class Bench:
     def run(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Launch topobw on all nodes; return its document, then its seconds, the load and the guard's verdict."""
         load, start_s = os.getloadavg()[0], time.monotonic()
-        document, guard = launched(NAME, self.ranks, "topobw", *self.options, *LOAD, statuses=VERDICTS)
+        words = ("torus", "mpirun", NAME, "-q", "-np", self.ranks, PROGRAMS / "topobw", *self.options, *LOAD)
+        with tempfile.TemporaryDirectory() as folder:
+            output, evidence = Path(folder, "output.json"), Path(folder, "evidence.json")
+            railyard(*words, "--json", output, statuses=VERDICTS, RAILYARD_EVIDENCE=str(evidence))
+            document, guard = json.loads(output.read_text()), json.loads(evidence.read_text())["guard"]
         bound, seconds = guard.get("error_bound_percent"), time.monotonic() - start_s
         return document, {"s": seconds, "load": load, "bound_percent": bound, "guard": guard["verdict"]}
 

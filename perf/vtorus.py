@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -29,12 +26,3 @@ def railyard(*words: object, statuses: Sequence[int] = (0,), **environment: str)
     done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
     if done.returncode not in statuses:
         raise SystemExit(f"bench: {' '.join(command)}: {done.stderr or done.stdout}")
-
-
-def launched(name: str, ranks: int, *program: object, statuses: Sequence[int] = (0,)) -> tuple[Any, Any]:
-    """Launch a program on a torus; return the document that it writes, and the guard's findings."""
-    with tempfile.TemporaryDirectory() as folder:
-        output, evidence = Path(folder, "output.json"), Path(folder, "evidence.json")
-        words = ("torus", "mpirun", name, "-q", "-np", ranks, PROGRAMS / str(program[0]), *program[1:])
-        railyard(*words, "--json", output, statuses=statuses, RAILYARD_EVIDENCE=str(evidence))
-        return json.loads(output.read_text()), json.loads(evidence.read_text())["guard"]

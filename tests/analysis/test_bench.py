@@ -26,7 +26,7 @@ def test_a_slower_command_fails_and_is_no_measure_of_the_next_run(
     monkeypatch.setattr(router, "missing", lambda: "no router")
     bench_of = {"quick": f'python -I -c "{WORK}"', "other": f'python -I -c "{WORK}"'}
     monkeypatch.setattr(bench, "COMMANDS", {name: (1, command) for name, command in bench_of.items()})
-    options = argparse.Namespace(accept=False)
+    options = argparse.Namespace(accept=False, against=None)
     assert bench.measure(options)["quick/cost_ratio"] == pytest.approx(1, rel=0.5)
     text = bench.HISTORY.read_text()
     monkeypatch.setitem(bench.COMMANDS, "quick", (1, f'python -I -c "{5 * (WORK + chr(10))}"'))

@@ -261,13 +261,13 @@ def test_a_cable_that_is_down_is_named_though_packets_go_round_it(bench: Bench) 
 def test_a_dead_link_without_a_detour_ends_in_a_verdict_that_names_it(kernel: Bench) -> None:
     ends = ("3,1,1", "3,0,1")
     with dead_cable(kernel.name, "Y-", *ends):
-        outcome, read = kernel.topobw("--tolerance", "20", "--deadline", "15")
+        outcome, read = kernel.topobw("--tolerance", "20", "--deadline", "6")
     assert outcome.status == 5, outcome
     ((component, state, links),) = findings(read)
     assert (component, state, len(links)) == ("cable", "no answer", 2)
     assert [sorted(link.split()[1].split(">")) for link in links] == 2 * [sorted(ends)]
     assert f"topobw: cable {links[0]} (" in outcome.err
-    assert "no answer within 15 s: down, or slower than" in outcome.err
+    assert "no answer within 6 s: down, or slower than" in outcome.err
 
 
 @on_torus
@@ -281,7 +281,7 @@ def test_a_link_that_is_all_but_dead_behind_everybodys_back_is_named_with_its_di
     assert done.returncode == 0, done.stderr
     bench = Bench(railyard, torus_name, tmp_path)
     hide_rate(torus_name, "r1-0-0", "x-", 1)
-    outcome, read = bench.topobw("--tolerance", "20", "--deadline", "15")
+    outcome, read = bench.topobw("--tolerance", "20", "--deadline", "6")
     assert outcome.status == 5, outcome
     assert findings(read) == [("link", "no answer", ["X- 1,0,0>0,0,0"])]
 
@@ -316,7 +316,7 @@ def test_a_link_read_once_before_another_gave_no_answer_is_no_finding(kernel: Be
     slow = "X+ 1,1,0>2,1,0"
     kernel.fault(slow, "--lanes-lost", "1")
     with dead_cable(kernel.name, "Z+", "0,0,0", "0,0,1"):
-        outcome, read = kernel.topobw("--tolerance", "20", "--deadline", "15")
+        outcome, read = kernel.topobw("--tolerance", "20", "--deadline", "6")
     assert outcome.status == 5, outcome
     assert [state for _, state, _ in findings(read)] == ["no answer"]
     assert {link["link"]: link["state"] for link in links_of(read)}[slow] == "disturbed"
