@@ -56,14 +56,14 @@ CHECK = f"-C reframe.yml -c checks --system vtorus:netns -n ^halo_3d$ -S launche
 def measure(options: argparse.Namespace) -> None:
     """Measure the pairs that build/same.jsonl lacks, and print what all of them show."""
     pieces = Pieces(BUILD / "same.jsonl", options.minutes)
-    for pair, beside in product(range(PAIRS), BESIDE):
-        if not pieces.is_over and pieces.get(beside, pair) is None:
-            vtorus.console.print(beside, pieces.add(_pair(BESIDE[beside]), beside, pair), highlight=False)
+    for pair, condition in product(range(PAIRS), BESIDE):
+        if not pieces.is_over and pieces.get(condition, pair) is None:
+            vtorus.console.print(condition, pieces.add(_pair(BESIDE[condition]), condition, pair), highlight=False)
     rows_of = {name: [row for pair in range(PAIRS) if (row := pieces.get(name, pair))] for name in BESIDE}
     quiet = [row for row in rows_of["nothing"] if len(row) > 1]
     if not quiet:
         raise SystemExit("same: no answer on a quiet machine")
-    summaries = [{"beside": beside, **_summary(rows, quiet)} for beside, rows in rows_of.items()]
+    summaries = [{"beside": condition, **_summary(rows, quiet)} for condition, rows in rows_of.items()]
     table = Table(*summaries[0], title="A/A, halo of 64 ranks")
     for summary in summaries:
         table.add_row(*map(str, summary.values()))
@@ -74,15 +74,15 @@ def _pair(programs: list[str]) -> Row:
     """Return how long a job took, and with an answer the times of both sides in us times the rate scale."""
     folder = BUILD / "same"
     shutil.rmtree(folder, ignore_errors=True)
-    command = [Path(sys.executable).with_name("reframe"), *CHECK.split(), "-S", f"archive={folder}/results"]
+    command = [str(Path(sys.executable).with_name("reframe")), *CHECK.split(), "--prefix", str(folder)]
     torus = {"RAILYARD_TOPOLOGY": vtorus.TOPOLOGY.name}
-    beside = [subprocess.Popen([sys.executable, "-c", program]) for program in programs]
+    burners = [subprocess.Popen([sys.executable, "-c", program]) for program in programs]
     began = time.monotonic()
     try:
-        words = [*command, "--prefix", folder]
+        words = [*command, "-S", f"archive={folder}/results"]
         done = subprocess.run(words, cwd=CHECKOUT, env=os.environ | torus, capture_output=True, check=False)
     finally:
-        for one in beside:
+        for one in burners:
             one.kill()
             one.wait()
     row: dict[str, Any] = {"took_s": time.monotonic() - began}
@@ -100,21 +100,21 @@ def _summary(rows: list[Row], quiet: list[Row]) -> dict[str, Any]:
     answers = [row for row in rows if len(row) > 1]
     over = [row["took_s"] / median(one["took_s"] for one in quiet) for row in rows]
     usual = median(value for row in quiet for side in SIDES for value in row[side])
-    apart, off, false, claimed = 0.0, 0.0, 0, 0
+    most, off, false, claimed = 0.0, 0.0, 0, 0
     for row in answers:
         medians = [median(row[side]) for side in SIDES]
         difference = 100 * (1 - min(medians) / max(medians))
         values = samples.of_groups({side: Values(values=row[side]) for side in SIDES})
         estimate = samples.difference(values[SIDES[0]], values[SIDES[1]])
         is_false = estimate is not None and estimate.p_value < contrast.ALPHA
-        apart, off = max(apart, difference), max(off, *(100 * abs(value / usual - 1) for value in medians))
+        most, off = max(most, difference), max(off, *(100 * abs(value / usual - 1) for value in medians))
         false, claimed = false + is_false, claimed + (is_false and difference > SAME_PERCENT)
     return {
         "answers": f"{len(answers)} of {len(rows)}",
         "slowed": sum(row["is_slowed"] for row in answers),
         "over the quiet time": f"{median(over):.2f} ({min(over):.2f} to {max(over):.2f})" if over else "",
         "off quiet (%)": round(off, 2),
-        "most apart (%)": round(apart, 2),
+        "most apart (%)": round(most, 2),
         "significant": false,
         "claimed": claimed,
     }
