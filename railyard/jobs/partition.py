@@ -156,17 +156,15 @@ class Partition(Site):
         """Return why no job can run here now, in one line: a missing image or cluster; empty if one can."""
         if self.image and (reason := engines()[self.engine].missing(self.image)):
             return reason
-        if self.cluster is None:
+        if not self.cluster:
             return ""
-        if self.cluster and Path(self.topology).is_file():
+        if Path(self.topology).is_file():
             torus = lifecycle.read(self.cluster)
             if torus is None or torus.containers is None:
                 return ""
             of_image = f"are containers of {torus.containers.image}, in which a job has no railyard"
             return f"nodes of the torus {self.cluster} {of_image}; `railyard torus srun` launches there"
         up = "railyard torus up TOPOLOGY --name NAME --slurm"
-        if not self.cluster:
-            return f"RAILYARD_TORUS names no torus with Slurm; `{up}` makes one (docs/cluster.md)"
         return f"the torus {self.cluster} (RAILYARD_TORUS) is not up; `{up}` makes one (docs/cluster.md)"
 
 

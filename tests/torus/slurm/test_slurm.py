@@ -468,8 +468,12 @@ def test_a_node_that_dies_in_the_middle_leaves_a_truthful_record(
     assert again.returncode != 0 and len(records(tmp_path)) == 1, again.stdout
 
 
-def test_without_a_cluster_the_partition_is_skipped_and_says_how_to_make_one(tmp_path: Path) -> None:
-    done = in_checkout(command(tmp_path, *HALO, system="vtorus:slurm"), RAILYARD_TORUS="")
+def test_without_a_cluster_there_is_no_partition_and_one_that_is_not_up_is_skipped_with_the_command(
+    tmp_path: Path,
+) -> None:
+    none = in_checkout(command(tmp_path, *HALO, system="vtorus:slurm"), RAILYARD_TORUS="")
+    assert none.returncode != 0 and "vtorus:slurm" in none.stdout + none.stderr
+    done = in_checkout(command(tmp_path, *HALO, system="vtorus:slurm"), RAILYARD_TORUS="not-up")
     assert done.returncode == 0 and "1 skipped" in done.stdout
     assert "railyard torus up TOPOLOGY --name NAME --slurm" in done.stdout
 
