@@ -203,7 +203,8 @@ def test_variables_may_have_any_value(monkeypatch: pytest.MonkeyPatch, value: st
     partitions = {partition["name"]: partition for partition in systems[value]["partitions"]}
     assert partitions["netns"]["extras"]["topology"] == partitions["docker"]["extras"]["smoke_topology"] == value
     assert partitions["docker"]["extras"]["image"] == partitions["slurm"]["extras"]["cluster"] == value
-    monkeypatch.setattr(os, "getenv", {"RAILYARD_FAULTS": "x", "RAILYARD_CHECKOUT": "/checkout"}.get)
+    plainly = {"RAILYARD_FAULTS": "x", "RAILYARD_TORUS": "x", "RAILYARD_CHECKOUT": "/checkout"}
+    monkeypatch.setattr(os, "getenv", plainly.get)
     plain = load_config(str(CHECKOUT / "reframe.yml"))
     own, others = (
         [part.get("prepare_cmds", []) for system in one["systems"] for part in system["partitions"]]
