@@ -100,10 +100,14 @@ def against(other: Path) -> dict[str, float]:
     ratios = {}
     for name, (runs, command) in COMMANDS.items():
         times: dict[Path, list[float]] = {other: [], CHECKOUT: []}
-        for _, (checkout, values) in product(range(TURNS), times.items()):
-            began = time.monotonic()
-            processor_s(runs, command, checkout)
-            values.append((time.monotonic() - began) / runs)
+        try:
+            for _, (checkout, values) in product(range(TURNS), times.items()):
+                began = time.monotonic()
+                processor_s(runs, command, checkout)
+                values.append((time.monotonic() - began) / runs)
+        except (OSError, SystemExit) as error:  # a checkout that has no such command
+            console.print(str(error), highlight=False)
+            continue
         spans = [f"{statistics.median(took):.3g} s ({min(took):.3g} to {max(took):.3g})" for took in times.values()]
         ratios[name] = statistics.median(times[CHECKOUT]) / statistics.median(times[other])
         console.print(f"{name}: before {spans[0]}, now {spans[1]}, ratio {ratios[name]:.2f}", highlight=False)
