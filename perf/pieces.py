@@ -37,11 +37,6 @@ class Pieces:
                 self.row_of[document["key"]] = document["row"]
 
     @property
-    def rows(self) -> list[Row]:
-        """Return all rows, those of earlier calls first."""
-        return list(self.row_of.values())
-
-    @property
     def is_over(self) -> bool:
         """Return whether the time for this call has passed."""
         return time.monotonic() >= self.deadline

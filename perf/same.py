@@ -4,8 +4,7 @@ A pair is a job of twelve launches of one halo exchange of 64 ranks at the autom
 down: six of each of two placements that are one order, in random order. Beside it runs nothing, a busy process, or a
 process per processor that takes 10 or 30 % of it from everybody, as the host of a virtual machine does: the kernel runs
 it before all others (SCHED_FIFO) in the first part of each 10 ms. An answer is a record of launches that all count.
-The difference of the two medians is the noise floor. A significant test of a pair is false; one above the noise floor
-as well would be claimed.
+The difference of the two medians is the noise floor. A significant test is false; one above that floor is claimed.
 Leaves out: real steal, which the guard would also read in /proc/stat.
 """
 
@@ -33,7 +32,6 @@ from railyard.records.noise import SAME_PERCENT
 from railyard.records.record import load
 
 PAIRS, SIDES = 10, ("cart-create", "cart-create/none")
-BUSY = "while True: pass"
 STEAL = """
 import os, time
 os.sched_setaffinity(0, [{cpu}])
@@ -47,7 +45,7 @@ CPUS = sorted(os.sched_getaffinity(0))
 #: What runs beside the jobs -> its programs.
 BESIDE = {
     "nothing": [],
-    "one core busy": [BUSY],
+    "one core busy": ["while True: pass"],
     **{f"steal of {share:.0%}": [STEAL.format(cpu=cpu, share=share) for cpu in CPUS] for share in (0.1, 0.3)},
 }
 CHECK = f"-C reframe.yml -c checks --system vtorus:netns -n ^halo_3d$ -S launches=6 -S placements={','.join(SIDES)} -r"

@@ -150,7 +150,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
                 print(json.dumps(pieces.add({"place": f"{name} {network}", **row}, *key)), flush=True)
                 if pieces.is_over:  # only now: a call that waited for the machine measures something, too
                     break
-    show(figures := {kind: [row for row in pieces.rows if row["kind"] == kind] for kind in KINDS})
+    show(figures := {kind: [row for row in pieces.row_of.values() if row["kind"] == kind] for kind in KINDS})
     return figures
 
 
