@@ -5,6 +5,7 @@ and after it, so that a busy neighbour slows both; a cell's in the router is ove
 What is slower is measured once more, because one slow run is no alarm. The outcome of a clean checkout enters `HISTORY`
 if nothing is slower, or with --accept; a page shows the history. `railyard.analysis.references.limits` compares with
 the last ten states, and keeps the oldest three and the last thirty.
+With --against it times the commands here and in another checkout instead, and judges nothing.
 Leaves out: time that passes without a processor.
 """
 
@@ -48,7 +49,7 @@ from railyard.torus.virtual.lifecycle import VirtualTorus
 HISTORY, FOLDER = CHECKOUT / "perf" / "history.yaml", BUILD / "bench"
 HEADING = "# Written by `make bench`; whoever lands a state commits it. Processor time over that of a fixed program.\n"
 CHECK, COST = "bench", units.fom("cost_ratio", "ratio", "lower")
-#: As many values as a reference needs.
+#: As many values as a reference needs, and the turns of two checkouts.
 ROUNDS, TURNS = 6, 5
 REFERENCE = "import json\nfor _ in range(60): json.loads(json.dumps({str(n): [n, str(n)] for n in range(5000)}))"
 LOAD = (
@@ -105,12 +106,17 @@ def against(other: Path) -> dict[str, float]:
                 began = time.monotonic()
                 processor_s(runs, command, checkout)
                 values.append((time.monotonic() - began) / runs)
-        except (OSError, SystemExit) as error:  # a checkout that has no such command
+        except (OSError, SystemExit) as error:
+            if checkout is CHECKOUT:
+                raise
+            # The other checkout has no such command.
             console.print(str(error), highlight=False)
             continue
         spans = [f"{statistics.median(took):.3g} s ({min(took):.3g} to {max(took):.3g})" for took in times.values()]
         ratios[name] = statistics.median(times[CHECKOUT]) / statistics.median(times[other])
         console.print(f"{name}: before {spans[0]}, now {spans[1]}, ratio {ratios[name]:.2f}", highlight=False)
+    if not ratios:
+        raise SystemExit(f"bench: --against {other}: none of the commands runs there; a checkout after make setup does")
     return ratios
 
 
@@ -171,6 +177,7 @@ def ratios(figures: Figures) -> Values:
 
 def measure(options: Namespace) -> dict[str, Any]:
     """Measure, judge, keep and draw the figures; exit with 1 and a line for each that is slower."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
     if options.against:
         return against(options.against.resolve())
     machine = provenance.machine()
@@ -178,7 +185,6 @@ def measure(options: Namespace) -> dict[str, Any]:
     history = references.load(HISTORY)
     old = history.get(CHECK, {}).get(case, update.NOTHING)
     figures: Figures = {name: partial(compared, *command) for name, command in COMMANDS.items()}
-    FOLDER.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         if router.missing() or os.geteuid():
             figures.pop("smoke-halo", None)

@@ -32,11 +32,14 @@ from railyard.records.noise import SAME_PERCENT
 from railyard.records.record import load
 
 PAIRS, SIDES = 10, ("cart-create", "cart-create/none")
+#: Both end with their parent, however it ends.
+BUSY = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
 STEAL = """
 import os, time
+parent = os.getppid()
 os.sched_setaffinity(0, [{cpu}])
 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-while True:
+while os.getppid() == parent:
     until = time.monotonic() + {share} * 0.01
     while time.monotonic() < until: pass
     time.sleep((1 - {share}) * 0.01)
@@ -45,7 +48,7 @@ CPUS = sorted(os.sched_getaffinity(0))
 #: What runs beside the jobs -> its programs.
 BESIDE = {
     "nothing": [],
-    "one core busy": ["while True: pass"],
+    "one core busy": [BUSY],
     **{f"steal of {share:.0%}": [STEAL.format(cpu=cpu, share=share) for cpu in CPUS] for share in (0.1, 0.3)},
 }
 CHECK = f"-C reframe.yml -c checks --system vtorus:netns -n ^halo_3d$ -S launches=6 -S placements={','.join(SIDES)} -r"
@@ -79,6 +82,8 @@ def _pair(programs: list[str]) -> Row:
     try:
         words = [*command, "-S", f"archive={folder}/results"]
         done = subprocess.run(words, cwd=CHECKOUT, env=os.environ | torus, capture_output=True, check=False)
+        if any(one.poll() is not None for one in burners):
+            raise SystemExit("same: what takes processor time beside a job ended early; steal needs root")
     finally:
         for one in burners:
             one.kill()

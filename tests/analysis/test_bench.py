@@ -36,6 +36,9 @@ def test_a_slower_command_fails_and_is_no_measure_of_the_next_run(
     options.accept = True
     monkeypatch.setattr(provenance, "code", lambda: {"git_commit": "0" * 40})
     bench.measure(options)
+    options.against = tmp_path
+    with pytest.raises(SystemExit, match=r"none of the commands runs there; a checkout after make setup does"):
+        bench.measure(options)
     (entry,) = references.load(bench.HISTORY)[bench.CHECK].values()
     assert entry.history[-1].accepted[0].startswith("quick/cost_ratio")
 
