@@ -15,8 +15,8 @@ from pathlib import Path
 from support.commands import CHECKOUT, HUNG_S
 
 NOBODY = pwd.getpwnam("nobody")
-#: What else may lie in build/: images, their bases, Apptainer.
-LARGE = ("apptainer", "base", "cache", "context-*", "docker", "environments", "image", "spack")
+#: What of the checkout a torus, a launch and the halo need.
+NEEDED = ("railyard", "placements", "build/bin", "build/lib", "build/benchmarks-openmpi")
 AS_NOBODY = ["setpriv", f"--reuid={NOBODY.pw_uid}", f"--regid={NOBODY.pw_gid}", "--clear-groups"]
 
 
@@ -48,16 +48,10 @@ def home_for_nobody() -> Iterator[Path]:
         yield from _home()
 
 
-def _left_out(folder: str, names: list[str]) -> set[str]:
-    """Return what is large, and what other workers' smoke runs write and remove meanwhile."""
-    left = shutil.ignore_patterns(".git", "stage", "output", ".venv")(folder, names)
-    is_build = Path(folder) == CHECKOUT / "build"
-    return left | (shutil.ignore_patterns(*LARGE, "smoke")(folder, names) if is_build else set())
-
-
 def _home() -> Iterator[Path]:
     home = Path(tempfile.mkdtemp(dir="/var/tmp", prefix="railyard-test-"))
-    shutil.copytree(CHECKOUT, home / "checkout", ignore=_left_out)
+    for folder in NEEDED:
+        shutil.copytree(CHECKOUT / folder, home / "checkout" / folder)
     (home / "packages").mkdir()
     for path in [home, *home.rglob("*")]:
         os.chown(path, NOBODY.pw_uid, NOBODY.pw_gid)
