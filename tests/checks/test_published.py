@@ -19,9 +19,9 @@ CHEAP: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "simtorus": {
         "hops": ("hops_paper",),
         "contention": ("contention_router",),
-        "topobw": ("topobw_links", "topobw_shared", "topobw_titan"),
+        "topobw": ("topobw_links", "topobw_titan"),
     },
-    "linkload": {"applications/minighost_model": ("minighost_remap", "minighost_half_routers")},
+    "linkload": {"applications/minighost_model": ("minighost_remap",)},
 }
 
 

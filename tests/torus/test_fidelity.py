@@ -119,28 +119,23 @@ HALO: list[str | Path] = [
 ]
 
 
-def test_a_launch_that_load_made_void_also_one_beside_a_copy_is_launched_again_and_leaves_one_output(
+def test_a_launch_beside_a_copy_that_load_made_void_is_launched_again_and_leaves_one_output(
     railyard: Run, torus_name: str, tmp_path: Path
 ) -> None:
     """Links of 40 Gbit/s, which no machine of ours carries; the router drops nothing."""
     tori.up(railyard, torus_name, "--rate-scale", "0.5", "--network", "router")
-    mpirun: list[str | Path] = [BIN / "railyard", "torus", "mpirun", torus_name, "-np", "8", *HALO]
-    assert launched_again(mpirun, tmp_path, RAILYARD_ATTEMPTS="2") == 2
-    beside = [BIN / "railyard", "launch-roles", "launch-000", "--copy=copy=sh -c 'echo a copy'", "--", *mpirun]
-    assert launched_again(beside, tmp_path, RAILYARD_ATTEMPTS="2", RAILYARD_TORUS=torus_name) == 2
-    assert (tmp_path / "launch-000.copy.out").read_text() == "a copy\n"
-
-
-def launched_again(words: Sequence[str | Path], folder: Path, **changes: str) -> int:
-    """Run a launch that load makes void, its output to a file, and return how often it was launched."""
-    with (folder / "out").open("w") as out:
-        told = environment(RAILYARD_EVIDENCE=f"{folder}/evidence", **changes)
-        done = subprocess.run(words, stdout=out, stderr=subprocess.PIPE, env=told, cwd=folder, text=True, check=False)
+    beside = [BIN / "railyard", "launch-roles", "launch-000", "--copy=copy=sh -c 'echo a copy'", "--"]
+    told = environment(RAILYARD_EVIDENCE=f"{tmp_path}/evidence", RAILYARD_ATTEMPTS="2", RAILYARD_TORUS=torus_name)
+    with (tmp_path / "out").open("w") as out:
+        launch = [*beside, BIN / "railyard", "torus", "mpirun", torus_name, "-np", "8", *HALO]
+        done = subprocess.run(
+            launch, stdout=out, stderr=subprocess.PIPE, env=told, cwd=tmp_path, text=True, check=False
+        )
     assert done.returncode == 0 and "this launch is void" in done.stderr, done.stderr
-    guard = json.loads((folder / "evidence").read_text())["guard"]
-    assert (guard["verdict"], guard["by_load"]) == ("void", True)
-    assert (folder / "out").read_text().count("iteration_us") == 1
-    return int(guard["attempts"])
+    guard = json.loads((tmp_path / "evidence").read_text())["guard"]
+    assert (guard["verdict"], guard["by_load"], int(guard["attempts"])) == ("void", True, 2)
+    assert (tmp_path / "out").read_text().count("iteration_us") == 1
+    assert (tmp_path / "launch-000.copy.out").read_text() == "a copy\n"
 
 
 @pytest.mark.parametrize(("seconds", "by_load", "again"), [(60, True, True), (600, True, False), (60, False, False)])

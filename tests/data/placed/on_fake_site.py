@@ -13,7 +13,6 @@ class site_halo(HaloCheck):
     placements = ["plain", "random:1", "plain/launcher"]
     launches = 1
     tags = {"smoke"}
-    small = {"cells": 4, "repeats": 1}
 
     @run_after("setup")
     def add_options(self):  # type: ignore[no-untyped-def]

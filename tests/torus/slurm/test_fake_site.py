@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import BIN, CHECKOUT, Run, environment, in_checkout
-from support.reframe import assert_passed, records
+from support.reframe import assert_passed, records, settings
 from support.topology.tori import entering, on_head, up
 
 from railyard.records import rules
@@ -69,10 +69,10 @@ def test_each_cluster_lists_and_dry_runs_the_checks_in_the_sites_own_words(tmp_p
 def test_a_run_through_the_sites_launcher_has_a_record_that_the_rules_accept(
     railyard: Run, torus_name: str, tmp_path: Path
 ) -> None:
-    up(railyard, torus_name, "--rate-scale", "0.00025", "--network", "kernel", "--slurm")
+    up(railyard, torus_name, "--rate-scale", "0.01", "--network", "kernel", "--slurm")
     features = ["availablefeatures=hbm", "activefeatures=hbm"]
     on_head(railyard, torus_name, "scontrol", "update", f"nodename={','.join(HBM)}", *features)
-    words = ["--system", "beta", "-p", "site-openmpi", "-r", "-S", f"archive={tmp_path}/archive"]
+    words = ["--system", "beta", "-p", "site-openmpi", "-r", *settings(archive=tmp_path / "archive", cells=8, repeats=2)]
     assert_passed(site_reframe(tmp_path, *words, on=torus_name))
     (record,) = records(tmp_path)
     assert sorted(node["name"] for node in record.case.allocation["nodes"]) == HBM, "as the constraint has it"
