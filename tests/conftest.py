@@ -72,7 +72,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Hide the compiled optimiser from unit tests: one that needs it then fails in every clone, not in fresh ones."""
+    """Hide the compiled optimiser from unit tests: one that needs it then fails in every clone, not in fresh ones.
+
+    Where workers share the processors, numpy starts no threads that spin on them.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if config.getoption("markexpr") in UNITS:
         refine.LIBRARY = CHECKOUT / "not-for-unit-tests.so"
     elif os.geteuid() == 0 and config.getoption("numprocesses", None):

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from xdist.scheduler import LoadFileScheduling
 
-from railyard.torus.virtual import locks
+from railyard.torus.virtual import lifecycle, locks
 
 #: Files that take a minute or more on two processors, the longest first.
 LONG = (
@@ -76,16 +76,16 @@ class BySharedMachines(LoadFileScheduling):  # type: ignore[misc]
 #: Of linux/sched.h and linux/mount.h, which Python 3.11 does not have.
 CLONE_NEWNS = 0x20000
 MS_BIND = 0x1000
-NAMESPACES = Path("/run/netns")
+SHARED = (Path("/run/netns"), lifecycle.RUN)
 
 
 def share_namespaces() -> None:
-    """Make /run/netns a mount that all workers share, as `ip netns add` does: each sees the tori of all."""
-    NAMESPACES.mkdir(parents=True, exist_ok=True)
-    mounted = any(line.split()[4] == str(NAMESPACES) for line in Path("/proc/self/mountinfo").read_text().splitlines())
-    if not mounted:
-        subprocess.run(["mount", "--bind", NAMESPACES, NAMESPACES], check=True)
-    subprocess.run(["mount", "--make-shared", NAMESPACES], check=True)
+    """Make these folders mounts that all workers share, as `ip netns add` does of the first: each sees the tori of all."""
+    for folder in SHARED:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not folder.is_mount():
+            subprocess.run(["mount", "--bind", folder, folder], check=True)
+        subprocess.run(["mount", "--make-shared", folder], check=True)
 
 
 def launch_beside_other_workers() -> None:

@@ -1,4 +1,4 @@
-"""A real Slurm whose nodes are machines, and a torus of 64 nodes on four of them, from a job to its report."""
+"""A real Slurm whose nodes are machines, and a torus of 27 nodes on four of them, from a job to its report."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ exec $(PATH=${PATH#*:} command -v slurmd)
 JOB = """#!/bin/sh
 #SBATCH --nodes=4
 set -e
-export RAILYARD_HOSTS=slurm RAILYARD_TOPOLOGY=gemini-4x4x4 RAILYARD_RATE_SCALE=0.00002
+export RAILYARD_HOSTS=slurm RAILYARD_TOPOLOGY=gemini-3x3x3 RAILYARD_RATE_SCALE=0.0001
 reframe -C reframe.yml --prefix $1 --system vtorus:netns -c checks/halo.py -r -n halo_smoke \
   -S archive=$1/archive -S cells=4 -S repeats=1 -S placements=custom
 railyard report --format text $1/archive
@@ -58,4 +58,4 @@ def test_a_job_runs_a_torus_on_the_machines_of_its_allocation(tmp_path: Path) ->
     (record,) = archive.load_all(tmp_path / "archive")
     assert record.status == "ok" and record.provenance["torus"]["machines"] == 4
     (launch,) = record.launches
-    assert len({rank.host for rank in launch.ranks}) == 64 and launch.placement_verdict == "obeyed"
+    assert len({rank.host for rank in launch.ranks}) == 27 and launch.placement_verdict == "obeyed"
