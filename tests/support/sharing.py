@@ -80,7 +80,7 @@ SHARED = (Path("/run/netns"), lifecycle.RUN)
 
 
 def share_namespaces() -> None:
-    """Make these folders mounts that all workers share, as `ip netns add` does of the first: each sees the tori of all."""
+    """Make these folders mounts that all workers share, as `ip netns add` does: each sees the tori of all."""
     for folder in SHARED:
         folder.mkdir(parents=True, exist_ok=True)
         if not folder.is_mount():

@@ -72,8 +72,8 @@ def test_a_run_through_the_sites_launcher_has_a_record_that_the_rules_accept(
     up(railyard, torus_name, "--rate-scale", "0.01", "--network", "kernel", "--slurm")
     features = ["availablefeatures=hbm", "activefeatures=hbm"]
     on_head(railyard, torus_name, "scontrol", "update", f"nodename={','.join(HBM)}", *features)
-    words = ["--system", "beta", "-p", "site-openmpi", "-r", *settings(archive=tmp_path / "archive", cells=8, repeats=2)]
-    assert_passed(site_reframe(tmp_path, *words, on=torus_name))
+    small = settings(archive=tmp_path / "archive", cells=8, repeats=2)
+    assert_passed(site_reframe(tmp_path, "--system", "beta", "-p", "site-openmpi", "-r", *small, on=torus_name))
     (record,) = records(tmp_path)
     assert sorted(node["name"] for node in record.case.allocation["nodes"]) == HBM, "as the constraint has it"
     assert {one.placement_verdict for one in record.launches} == {"obeyed"}
