@@ -24,9 +24,8 @@ from reframe.core.meta import make_test
 
 from checks import building
 from checks.applications.faults import FaultyNetwork
-from checks.base import PlacedCheck, Scale, chosen
+from checks.base import POSTER, PlacedCheck, Scale, chosen
 from checks.building import applications_build
-from checks.multirail import POSTER
 from railyard.applications import mpip, torus_counters
 from railyard.applications.launch import PROFILER, need_parser
 from railyard.applications.patterns import Patterns

@@ -44,6 +44,9 @@ REAL = "+torus %origin=measured"
 #: The ways to choose the nodes of a job on a network of groups that the study `dragonfly-placement` compares.
 GROUP_PLACEMENTS = ["plain@contiguous", "plain@random:1", "plain@random-switches:1", "plain@random-groups:1"]
 
+#: The NIC policies that LLNL's poster compares.
+POSTER = ["round-robin", "nic-0", "nic-1", "local-nic"]
+
 #: Further tags of the checks of a study: short names for people.
 SHORT = {"llnl-multirail": "poster"}
 

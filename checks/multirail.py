@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import reframe as rfm
 
+from checks.base import POSTER
 from checks.contention import ContentionCheck
 from checks.halo import HaloCheck
-
-POSTER = ["round-robin", "nic-0", "nic-1", "local-nic"]
 
 
 class MultirailCheck(HaloCheck):

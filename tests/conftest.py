@@ -6,6 +6,7 @@ import fcntl
 import functools
 import gc
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -64,11 +65,20 @@ FIXTURES = {
 #: Runs of unit tests alone.
 UNITS = ("unit", "quick")
 NEEDS = ("built", "mpi", "torus", "reframe", "docker", "slurm", "apptainer", "simgrid", "browser")
+#: A mark or a fixture of real tests in the text of a module.
+REAL = re.compile(rf"mark\.({'|'.join(NEEDS)})\b|\b({'|'.join(FIXTURES)}): |usefixtures")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option of `make quick-list`."""
     parser.addoption("--slow-list", action="store_true", help="write tests/slow.txt from this run")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out modules of unit tests alone where those do not run: to load them would be half of a worker's start."""
+    if config.getoption("markexpr") != "not unit" or not collection_path.match("test_*.py"):
+        return None
+    return (needs_of_module(collection_path) == "unit" and not REAL.search(collection_path.read_text("utf-8"))) or None
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -6,7 +6,7 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 
 from checks.application import ApplicationCheck
-from checks.multirail import POSTER
+from checks.base import POSTER
 from railyard.applications.programs import osu
 
 WINDOWS = ("osu_bw", "osu_bibw", "osu_mbw_mr", "osu_bw_persistent", "osu_bibw_persistent")

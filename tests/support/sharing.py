@@ -19,28 +19,32 @@ from xdist.scheduler import LoadFileScheduling
 
 from railyard.torus.virtual import lifecycle, locks
 
-#: Files that take a minute or more on two processors, the longest first.
+#: Files that take half a minute or more on two processors, the longest first.
 LONG = (
     "tests/torus/slurm/test_slurm.py",
-    "tests/torus/test_torus.py",
-    "tests/torus/test_docker.py",
-    "tests/checks/test_multirail.py",
     "tests/benchmarks/test_topobw.py",
-    "tests/torus/test_simulated.py",
-    "tests/torus/test_life.py",
-    "tests/torus/test_faults_everywhere.py",
-    "tests/repository/test_page_commands.py",
+    "tests/torus/test_docker.py",
     "tests/checks/test_checks.py",
-    "tests/ci/test_tutorial.py",
-    "tests/checks/test_application_checks.py",
-    "tests/containers/test_sif.py",
-    "tests/torus/test_congestion.py",
-    "tests/torus/test_fidelity.py",
-    "tests/torus/test_flies_torus.py",
     "tests/benchmarks/test_benchmarks.py",
-    "tests/torus/slurm/test_srun.py",
-    "tests/benchmarks/test_hops.py",
+    "tests/analysis/test_fit.py",
+    "tests/checks/test_application_checks.py",
+    "tests/benchmarks/test_refusals.py",
+    "tests/ci/test_tutorial.py",
+    "tests/torus/test_flies_torus.py",
+    "tests/torus/test_torus.py",
+    "tests/repository/test_page_commands.py",
+    "tests/torus/test_faults_everywhere.py",
     "tests/torus/test_mpis_torus.py",
+    "tests/containers/test_sif.py",
+    "tests/torus/test_life.py",
+    "tests/torus/test_simulated.py",
+    "tests/torus/slurm/test_inside.py",
+    "tests/checks/test_multirail.py",
+    "tests/torus/native/test_machines.py",
+    "tests/benchmarks/test_nics_of_a_launch.py",
+    "tests/admit/test_admit_torus.py",
+    "tests/torus/native/test_idle.py",
+    "tests/torus/slurm/test_srun.py",
 )
 #: Files whose tests share no machine: each test is dealt by itself.
 SEPARATE = {
