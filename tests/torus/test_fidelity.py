@@ -124,7 +124,7 @@ def test_a_launch_beside_a_copy_that_load_made_void_is_launched_again_and_leaves
 ) -> None:
     """Links of 40 Gbit/s, which no machine of ours carries; the router drops nothing."""
     tori.up(railyard, torus_name, "--rate-scale", "0.5", "--network", "router")
-    beside = [BIN / "railyard", "launch-roles", "launch-000", "--copy=copy=sh -c 'echo a copy'", "--"]
+    beside: list[str | Path] = [BIN / "railyard", "launch-roles", "launch-000", "--copy=copy=sh -c 'echo a copy'", "--"]
     told = environment(RAILYARD_EVIDENCE=f"{tmp_path}/evidence", RAILYARD_ATTEMPTS="2", RAILYARD_TORUS=torus_name)
     with (tmp_path / "out").open("w") as out:
         launch = [*beside, BIN / "railyard", "torus", "mpirun", torus_name, "-np", "8", *HALO]
