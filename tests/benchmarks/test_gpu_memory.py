@@ -84,11 +84,11 @@ def test_the_check_of_a_machine_s_gpu(runtime: Path, tmp_path: Path) -> None:
     """tools/check-gpu: every launch's data are right and every size has a figure; launches that fail count."""
     mpirun = " ".join([*MPIRUN, "--allow-run-as-root"])
     tool: list[str | Path] = [CHECKOUT / "tools/check-gpu", "--programs", BIN, "--mpirun", mpirun]
-    words = [*tool, "--rounds", "1", "--largest", "8"]
+    words = [*tool, "--rounds", "2", "--largest", "8"]
     env = ENVIRONMENT | {"RAILYARD_GPU_RUNTIME": str(runtime)}
     good = subprocess.run([*words, "--json", tmp_path / "values"], capture_output=True, text=True, env=env, check=True)
-    assert "5 launches with right data, 0 failed" in good.stdout
+    assert "10 launches with right data, 0 failed" in good.stdout
     values = json.loads((tmp_path / "values").read_text())
-    assert all(len(values["ours"][f"tail {memory}"]["8"]) == 1 for memory in ("cuda", "cuda-managed"))
+    assert all(len(values["ours"][f"tail {memory}"]["8"]) == 2 for memory in ("cuda", "cuda-managed"))
     wrong = subprocess.run([*words, "--mpirun", "false"], capture_output=True, text=True, env=env, check=False)
     assert wrong.returncode == 1 and "halo, 4 ranks, cuda: FAILED" in wrong.stdout
