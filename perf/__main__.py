@@ -13,14 +13,13 @@ from typing import Any
 from support import whole_machine
 from support.mpis import algorithms, matrix, stacks
 
-from perf import bench, forgeries, fuzz, rings, rivals, same, statistics, topobw
+from perf import bench, forgeries, fuzz, rivals, same, statistics, topobw
 from perf.vtorus import console
 
 #: What each section measures, and how it is started.
 SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     "bench": ("what a person waits for, against the last states of this machine: at most 10 minutes", bench.measure),
     "same": ("one placement twice (A/A) beside a busy core, and with steal: answers, and how far apart", same.measure),
-    "rings": ("full rings in the router's network alone, beside theory", lambda _: rings.measure()),
     "topobw": ("injected faults that topobw names, and false alarms without one", topobw.measure),
     "fit-rivals": ("`optimised` against its bounds, the named orders, Scotch, KaHIP, TreeMatch", rivals.measure),
     "matrix": ("every rank order and binding under every MPI, without a torus", lambda _: matrix.measure(console)),

@@ -45,8 +45,10 @@ def test_up_list_status_down_leave_the_machine_as_it_was(
     assert (report["network"], report["namespaces"], report["processes"]) == (network, hosts, 0)
     assert report["latency_scaled"] or network == "kernel"
     assert host_network() == before
+    folder = lifecycle.RUN / torus_name
+    assert subprocess.check_output(["stat", "-f", "-c", "%T", folder], text=True).strip() == "tmpfs"
     assert railyard("torus", "down", torus_name).returncode == 0
-    assert netns.namespaces(torus_name) == [] and not (lifecycle.RUN / torus_name).exists()
+    assert netns.namespaces(torus_name) == [] and not folder.exists()
     assert host_network() == before
 
 
