@@ -87,9 +87,8 @@ def share_namespaces() -> None:
     """Make these folders mounts that all workers share, as `ip netns add` does: each sees the tori of all."""
     for folder in SHARED:
         folder.mkdir(parents=True, exist_ok=True)
-        if (
-            f" {folder} " not in Path("/proc/self/mountinfo").read_text()
-        ):  # is_mount() knows no bind of a folder to itself
+        # Path.is_mount sees no folder that is bound to itself.
+        if f" {folder} " not in Path("/proc/self/mountinfo").read_text():
             subprocess.run(["mount", "--bind", folder, folder], check=True)
         subprocess.run(["mount", "--make-shared", folder], check=True)
 
