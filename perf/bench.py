@@ -53,7 +53,8 @@ CHECK, COST = "bench", units.fom("cost_ratio", "ratio", "lower")
 ROUNDS, TURNS = 6, 5
 REFERENCE = "import json\nfor _ in range(60): json.loads(json.dumps({str(n): [n, str(n)] for n in range(5000)}))"
 LOAD = (
-    "import pathlib; from railyard.records.record import load; [*map(load, pathlib.Path('results').rglob('20*.json'))]"
+    "import pathlib; from railyard.records.record import load; "
+    "[*map(load, pathlib.Path('results/example').rglob('20*.json'))]"
 )
 SMOKE = "-C reframe.yml -c checks --system vtorus:netns --prefix build/bench -n ^halo_smoke$ -r"
 #: Figure -> how often the command runs for one value, and the command.
