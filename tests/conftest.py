@@ -78,13 +78,19 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """Leave out modules of unit tests alone where those do not run: to load them would be half of a worker's start."""
     if config.getoption("markexpr") != "not unit" or not collection_path.match("test_*.py"):
         return None
-    return (needs_of_module(collection_path) == "unit" and not REAL.search(collection_path.read_text("utf-8"))) or None
+    return has_units_alone(collection_path) or None
+
+
+@functools.cache
+def has_units_alone(module: Path) -> bool:
+    """Return whether the text of a module names nothing that real tests need."""
+    return needs_of_module(module) == "unit" and not REAL.search(module.read_text("utf-8"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Hide the compiled optimiser from unit tests: one that needs it then fails in every clone, not in fresh ones.
 
-    Where workers share the processors, numpy starts no threads that spin on them.
+    Several workers share the processors, so numpy starts no threads that spin on them.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if config.getoption("markexpr") in UNITS:
@@ -102,6 +108,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             named = [FIXTURES[name] for name in getattr(item, "fixturenames", ()) if name in FIXTURES]
             room = needs_of_module(item.path)
             item.add_marker(room if room != "unit" or not named else named[0])
+        if not item.get_closest_marker("unit") and has_units_alone(item.path):
+            raise pytest.UsageError(f"{item.nodeid} is no unit test; REAL in tests/conftest.py matches nothing there")
         if item.get_closest_marker("unit") and quick.function_of(item.nodeid) not in quick.slow():
             item.add_marker("quick")
     items.sort(key=lambda item: sharing.by_length(item.nodeid))
