@@ -11,7 +11,9 @@ LIMIT_S = 600.0
 PAUSE_S = 0.02
 
 
-def wait_until(condition: Callable[[], object], what: str, *, limit_s: float = LIMIT_S) -> None:
+def wait_until(
+    condition: Callable[[], object], what: str, *, limit_s: float = LIMIT_S, pause_s: float = PAUSE_S
+) -> None:
     """Return once the condition is true; AssertionError with `what` after the limit.
 
     A condition that starts a program takes no more than half of the time: others wait for the processor.
@@ -23,4 +25,4 @@ def wait_until(condition: Callable[[], object], what: str, *, limit_s: float = L
             return
         now = time.monotonic()
         assert now < deadline, f"not within {limit_s:.0f} s: {what}"
-        time.sleep(max(PAUSE_S, now - begun))
+        time.sleep(max(pause_s, now - begun))

@@ -156,8 +156,7 @@ def test_a_killed_down_leaves_a_torus_that_up_makes_whole(railyard: Run, torus_n
         tori.up(railyard, torus_name, topology="gemini-4x4x4")
         whole = len(netns.namespaces(torus_name))
         down = started("down", torus_name)
-        while len(netns.namespaces(torus_name)) == whole and down.poll() is None:
-            pass  # without a rest: all are gone soon
+        wait_until(lambda: len(netns.namespaces(torus_name)) < whole, "a namespace is gone", pause_s=0)  # noqa: B023
         down.kill()
         down.wait()
         if state(railyard, torus_name):
