@@ -80,7 +80,8 @@ def modules(package: str, *attributes: str) -> dict[str, ModuleType]:
 def _entry_points() -> list[metadata.EntryPoint]:
     """Return the members that installed packages declare."""
     declared = (file for folder in sys.path for file in Path(folder).glob("*-info/entry_points.txt"))
-    if not any("[railyard." in file.read_text("utf-8", errors="replace") for file in declared):
+    readable = (file.read_text("utf-8", errors="replace") for file in declared if os.access(file, os.R_OK))
+    if not any("[railyard." in text for text in readable):
         return []
     from importlib import metadata  # loads modules of e-mail and CSV: 30 ms
 
