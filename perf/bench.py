@@ -101,9 +101,9 @@ def against(other: Path) -> dict[str, float]:
     """Print how long the commands take in two checkouts that take turns, in seconds by the clock; return the ratios."""
     ratios = {}
     for name, (runs, command) in COMMANDS.items():
-        times: dict[Path, list[float]] = {other: [], CHECKOUT: []}
+        times: tuple[list[float], list[float]] = ([], [])
         try:
-            for _, (checkout, values) in product(range(TURNS), times.items()):
+            for _, (checkout, values) in product(range(TURNS), zip((other, CHECKOUT), times, strict=True)):
                 began = time.monotonic()
                 processor_s(runs, command, checkout)
                 values.append((time.monotonic() - began) / runs)
@@ -113,8 +113,8 @@ def against(other: Path) -> dict[str, float]:
             # The other checkout has no such command.
             console.print(str(error), highlight=False)
             continue
-        spans = [f"{statistics.median(took):.3g} s ({min(took):.3g} to {max(took):.3g})" for took in times.values()]
-        ratios[name] = statistics.median(times[CHECKOUT]) / statistics.median(times[other])
+        spans = [f"{statistics.median(took):.3g} s ({min(took):.3g} to {max(took):.3g})" for took in times]
+        ratios[name] = statistics.median(times[1]) / statistics.median(times[0])
         console.print(f"{name}: before {spans[0]}, now {spans[1]}, ratio {ratios[name]:.2f}", highlight=False)
     if not ratios:
         raise SystemExit(f"bench: --against {other}: none of the commands runs there; a checkout after make setup does")
