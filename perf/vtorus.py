@@ -1,4 +1,4 @@
-"""Run `railyard` for sections of the bench, and programs on a virtual torus."""
+"""Run `railyard` for sections of the bench, and name the torus and the programs that they share."""
 
 from __future__ import annotations
 

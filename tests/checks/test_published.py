@@ -1,4 +1,4 @@
-"""The figures of docs/coverage.md are those that its commands give: of each check that takes seconds."""
+"""The figures of docs/coverage.md are those that its commands give: of checks that take few seconds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from railyard.analysis.text import MINUS
 from railyard.records import studies
 from railyard.reference import coverage
 
-#: System -> its checks that take seconds, by the file of `checks` that has them.
+#: System -> those of its checks that this test runs, by the file of `checks` that has them.
 CHEAP: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "simtorus": {
         "hops": ("hops_paper",),

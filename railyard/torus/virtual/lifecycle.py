@@ -322,7 +322,7 @@ def from_document(name: str, document: Mapping[str, Any]) -> VirtualTorus:
 def _keep_in_memory(folder: Path) -> None:
     """Make the folder of a torus, in memory also where /run is on a disk, as in containers.
 
-    Each rank's session folder is there. For 64 ranks ext4 made the start a quarter longer.
+    Each rank's session folder is there. On ext4 a launch of 64 ranks took 30 % longer.
     """
     folder.mkdir(parents=True, exist_ok=True)
     mount = '[ "$(stat -f -c %T "$0")" = tmpfs ] || mount -t tmpfs -o mode=755 tmpfs "$0"'
