@@ -94,10 +94,18 @@ def share_namespaces() -> None:
 
 
 def launch_beside_other_workers() -> None:
-    """Give this worker its own files for the machine's launch lock (railyard/torus/virtual/locks.py)."""
+    """Give this worker its own files for the machine's launch lock (railyard/torus/virtual/locks.py).
+
+    Where `/` is shared, as systemd makes it, what is mounted here must not reach everybody.
+    """
     c = ctypes.CDLL(None, use_errno=True)
     own = Path("/dev/shm/railyard.of-root")
-    if c.unshare(CLONE_NEWNS) != 0 or c.mount(b"tmpfs", b"/dev/shm", b"tmpfs", 0, b"mode=1777") != 0:
+    if c.unshare(CLONE_NEWNS) != 0:
+        raise OSError(ctypes.get_errno(), "a worker cannot have mounts of its own")
+    for folder in (own.parent, locks.OF_ROOT.parent):
+        found = subprocess.run(["findmnt", "-fno", "TARGET", "--target", folder], check=True, capture_output=True)
+        subprocess.run(["mount", "--make-private", found.stdout.strip()], check=True)
+    if c.mount(b"tmpfs", b"/dev/shm", b"tmpfs", 0, b"mode=1777") != 0:
         raise OSError(ctypes.get_errno(), "a worker cannot have a /dev/shm of its own")
     own.touch()
     locks.OF_ROOT.touch()
