@@ -114,8 +114,8 @@ def test_cases_of_one_title_are_told_apart_by_their_checks() -> None:
 
 
 def test_efficiency_by_size() -> None:
-    def point(fom: str, size: int, value: float) -> dict[str, Any]:
-        labels = {"ping": "send", "payload": "random", "size_bytes": size}
+    def point(fom: str, size: int, value: float, ping: str = "send") -> dict[str, Any]:
+        labels = {"ping": ping, "payload": "random", "size_bytes": size}
         return {"fom": fom, "labels": labels, "samples": [value, value, 0.0]}
 
     series = [
@@ -124,12 +124,18 @@ def test_efficiency_by_size() -> None:
         for fom, value in (("source_sent_bytes", 1.5), ("source_received_bytes", 0.5))
     ]
     series += [point("efficiency_percent", 64, 21.0), point("efficiency_percent", 4096, 61.0)]
+    series += [point("source_sent_bytes", size, 9.0 * size, "put") for size in (64, 4096)]  # no bytes received
     efficiency, counted = registry.own_drawings(case_of("sonar", series))
     assert efficiency.statement == (
         "The payload is this share of the bytes counted: send, random: 21.0 % at 64 B, 61.0 % at 4 KiB."
     )
     assert efficiency.data.rows == [("send, random", "64", "21"), ("send, random", "4096", "61")]
-    assert {row[0] for row in counted.data.rows} == {"send, random sent", "send, random received"}
+    curves = {"put, random sent", "send, random sent", "send, random received"}
+    assert {row[0] for row in counted.data.rows} == curves
+    assert counted.statement == (
+        "The counters show these protocols by message size: "
+        "send, random: 64 B to 4 KiB 2 bytes per byte and a header of 0."
+    )
     assert "message size" in drawing.inline_svg(counted, "b")
     assert sonar.SENT in efficiency.foms
 

@@ -94,11 +94,11 @@ def _drawing(name: str, title: str, description: str, statement: str, *, curves:
 def _protocols(sent: Curves, received: Curves) -> str:
     """Return the protocols of each kind of ping: sizes, bytes on the wire for each byte, and header."""
     parts = []
-    for (name, out), back in zip(sent.items(), received.values(), strict=False):
+    for name in filter(received.__contains__, sent):
         texts = [
             f"{size_text(protocol.smallest)} to {size_text(protocol.largest)} {protocol.bytes_per_byte:.3g} bytes "
-            f"per byte and a header of {protocol.header_bytes:.0f}"
-            for protocol in find(out, back)
+            f"per byte and a header of {protocol.header_bytes:z.0f}"
+            for protocol in find(sent[name], received[name])
         ]
         parts.append(f"{name}: " + ", ".join(texts))
     return f"The counters show these protocols by message size: {'; '.join(parts)}." if parts else ""
