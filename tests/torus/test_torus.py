@@ -15,7 +15,7 @@ import pytest
 from support.commands import BIN, CHECKOUT, Run, environment, in_checkout, refused
 from support.nobody import as_nobody, home_for_nobody, no_namespaces_for_nobody
 from support.topology.topologies import gemini
-from support.topology.tori import host_network, inside, running_count, status, up
+from support.topology.tori import folder_kib, host_network, inside, running_count, status, up
 from support.waiting import LIMIT_S, wait_until
 
 from railyard.base.errors import InputError
@@ -102,6 +102,11 @@ def test_mpirun_starts_each_rank_on_the_node_asked_for(railyard: Run, small: str
     assert done.returncode == 0, done.stderr
     found = dict(re.findall(r"\[1,(\d)\]<stdout>:(\S+)", done.stdout))
     assert found == {"0": "n1-1-0", "1": "n0-0-0", "2": "n0-1-1"}
+
+
+def test_the_data_of_ranks_take_little_memory(railyard: Run, small: str) -> None:
+    """At the sizes of PMIx each node's take 8 MiB, in memory: on 343 nodes more than a small machine has."""
+    assert 0 < folder_kib(railyard, small, "mpirun", "-np", "4") < 4096
 
 
 def test_an_mpirun_that_a_link_leads_to_runs(small: str) -> None:

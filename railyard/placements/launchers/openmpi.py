@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from railyard.placements.hosts.node import Binding
 from railyard.placements.launchers.base import (
     BATCH_NODE_FILES,
+    PMIX_SEGMENTS,
     AgentHosts,
     AgentVariables,
     Launcher,
@@ -156,7 +157,7 @@ def on_agent_hosts_4(hosts: AgentHosts) -> AgentVariables:
     reach = {"plm": "rsh", **reach_parameters(hosts, "plm_rsh", "routed_radix", "orte_default_hostfile")}
     daemons = {"orte_tmpdir_base": hosts.folder, "oob_tcp_if_include": hosts.management}
     run = {**parameters(daemons), **rank_variables(hosts), **as_root("OMPI")}
-    return AgentVariables(reach=parameters(reach), run=run)
+    return AgentVariables(reach=parameters(reach), run=run, defaults=PMIX_SEGMENTS)
 
 
 def on_agent_hosts_5(hosts: AgentHosts) -> AgentVariables:

@@ -32,6 +32,7 @@ from tempfile import TemporaryFile
 
 from railyard.base import sysfs
 from railyard.base.errors import RunError
+from railyard.placements.launchers.base import PMIX_SEGMENTS
 from railyard.placements.topology.base import Topology
 from railyard.torus.engines.base import Containers
 from railyard.torus.native.programs import ENTER, FENCE, IDLE, last_line
@@ -271,6 +272,7 @@ UnkillableStepTimeout=120
 MPI_CONF = """\
 PMIxCollFence=ring
 PMIxCliTmpDirBase={folder}/tmp
+PMIxEnv="{pmix}"
 """
 
 
@@ -295,5 +297,5 @@ def files(name: str, topology: Topology, folder: Path) -> dict[str, str]:
         ),
         "topology.conf": "".join(switches),
         "cgroup.conf": "CgroupPlugin=cgroup/v1\n",
-        "mpi.conf": MPI_CONF.format(folder=folder),
+        "mpi.conf": MPI_CONF.format(folder=folder, pmix=";".join(map("=".join, PMIX_SEGMENTS.items()))),
     }

@@ -84,7 +84,7 @@ def for_mpirun_in_job(torus: VirtualTorus) -> dict[str, str]:
     Slurm names the hosts and starts the daemons. PATH leaves out the torus's own `srun`, which mpirun must not call.
     """
     variables = _on_hosts(torus, launchers.named("openmpi4"))
-    return {**variables.run, "PATH": f"{BIN}:{programs.system_path()}"}
+    return {**variables.run, **_unset(variables.defaults), "PATH": f"{BIN}:{programs.system_path()}"}
 
 
 def for_srun(torus: VirtualTorus) -> dict[str, str]:

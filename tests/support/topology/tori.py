@@ -12,7 +12,8 @@ from typing import Any
 from railyard.placements.launchers import files
 from railyard.placements.topology import catalog
 from railyard.placements.topology.base import Topology
-from support.commands import BIN, Run, command_lines
+from railyard.torus.virtual import lifecycle
+from support.commands import BIN, CHECKOUT, Run, command_lines
 
 
 def up(railyard: Run, name: str, *options: str, topology: str = "gemini-2x2x2") -> str:
@@ -66,6 +67,15 @@ def on_head(railyard: Run, name: str, *command: str) -> str:
     done = railyard("torus", "exec", name, "head", "--", *command)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def folder_kib(railyard: Run, name: str, *launcher: str) -> int:
+    """Return the size of the torus's folder in KiB while ranks of an MPI program have not ended yet, at most."""
+    noise = CHECKOUT / "build/benchmarks-openmpi/bin/noise"
+    script = f"{noise} --repeats 3 --count 10 >/dev/null && du -sk {lifecycle.RUN / name}"
+    done = railyard("torus", launcher[0], name, *launcher[1:], "sh", "-c", script)
+    assert done.returncode == 0, done.stderr
+    return max(int(line.split()[0]) for line in done.stdout.splitlines())
 
 
 def running_count(command: str) -> int:

@@ -123,6 +123,7 @@ def test_every_node_is_idle_under_its_own_name_and_status_says_so_and_srun_start
     assert "Nodes=n0-0-0" in head("scontrol", "show", "topology", "r0-0-0")
     done = railyard("torus", "srun", cluster, "-n", "3", "-w", "n0-0-1,n1-0-0,n1-1-1", "--label", "hostname")
     assert dict(re.findall(r"^(\d): (\S+)$", done.stdout, re.M)) == {"0": "n0-0-1", "1": "n1-0-0", "2": "n1-1-1"}
+    assert 0 < tori.folder_kib(railyard, cluster, "srun", "-N", "4") < 8192, "PMIx's files are small, as under mpirun"
 
 
 def test_a_victim_and_its_congestor_run_at_once_in_one_job_by_mpirun(reframe: ReFrame, tmp_path: Path) -> None:
