@@ -32,12 +32,13 @@ DEADLINE_S = 60
 MPIRUN = [
     "mpirun.openmpi" if shutil.which("mpirun.openmpi") else "mpirun",
     *("-q", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "--mca", "btl", "self,vader"),
+    *("--mca", "pml", "ob1"),  # Open MPI takes it here anyway, after it has asked for other networks for 0.2 s
     *("--mca", "odls_base_sigkill_timeout", "0"),  # else each exit status but 0 costs a second
 ]
 #: Open MPI has one folder for all launches of a user, and the last that ends removes it, while another begins in it.
 SESSIONS = Path(tempfile.gettempdir(), f"railyard-tests-{os.getpid()}")
 atexit.register(shutil.rmtree, SESSIONS, ignore_errors=True)
-ENVIRONMENT = {**os.environ, **variables("HWLOC_COMPONENTS")} | {
+ENVIRONMENT = {**os.environ, **variables("HWLOC_COMPONENTS", "HWLOC_PLUGINS_PATH")} | {
     "OMPI_MCA_orte_tmpdir_base": str(SESSIONS),
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",

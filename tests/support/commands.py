@@ -24,6 +24,7 @@ VARIABLES = {
     "RAILYARD_TOPOLOGY": "gemini-2x2x2",  # of jobs: the path through a small torus is that through a large one
     "RAILYARD_RATE_SCALE": "0.0001",  # of jobs: what `auto` is at most there, so a small machine need not be measured
     "HWLOC_COMPONENTS": "-pci,-linuxio",  # of ranks without a torus: as every launch on a torus has it (docs/torus.md)
+    "HWLOC_PLUGINS_PATH": os.devnull,  # the same
 }
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
