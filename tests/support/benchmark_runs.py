@@ -32,7 +32,7 @@ DEADLINE_S = 60
 MPIRUN = [
     "mpirun.openmpi" if shutil.which("mpirun.openmpi") else "mpirun",
     *("-q", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "--mca", "btl", "self,vader"),
-    *("--mca", "pml", "ob1"),  # Open MPI takes it here anyway, after it has asked for other networks for 0.2 s
+    *("--mca", "pml", "ob1,monitoring"),  # ob1 is what Open MPI takes here, after it has asked other networks for 0.2 s
     *("--mca", "odls_base_sigkill_timeout", "0"),  # else each exit status but 0 costs a second
 ]
 #: Open MPI has one folder for all launches of a user, and the last that ends removes it, while another begins in it.
