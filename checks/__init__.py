@@ -3,9 +3,4 @@
 Third-party programs are in `applications/`: reframe.yml lets ReFrame search the folders below this one.
 """
 
-import gc
-
 import railyard  # noqa: F401 - it makes packages of `make setup` visible to a ReFrame of the site's own
-
-# ReFrame copies each variable for each check: 19,000 objects, none of them garbage. Looking for it took 6 % of a list.
-gc.set_threshold(10_000)

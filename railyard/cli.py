@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import gc
 import importlib
 import os
 import sys
@@ -124,7 +123,6 @@ def cli() -> None:
 @plain_output()
 def main() -> None:
     """Run the command; bad input ends with one line and status 2, a failure of the machine with one line and 1."""
-    gc.set_threshold(10_000)  # records and figures are many objects and hardly any garbage: 5 % of a report
     try:
         if sys.stdout is None:
             raise RunError("the standard output is closed; expected a file, a pipe or a terminal")
