@@ -105,7 +105,7 @@ def test_mpirun_starts_each_rank_on_the_node_asked_for(railyard: Run, small: str
 
 
 def test_the_data_of_ranks_take_little_memory(railyard: Run, small: str) -> None:
-    """At the sizes of PMIx each node's take 8 MiB, in memory: on 343 nodes more than a small machine has."""
+    """PMIx's own files are of 8 MiB for each node, in memory: on 343 nodes that is more than a small machine has."""
     assert 0 < folder_kib(railyard, small, "mpirun", "-np", "4") < 4096
 
 

@@ -74,7 +74,7 @@ class AgentVariables:
 
 
 #: Sizes in bytes of the files in which a node's PMIx keeps the data of its ranks; it makes more as they are full.
-#: Its own 4 MiB are allocated at once: 512 MiB of memory for 64 nodes on one machine, a sixth of the time of a launch.
+#: By default each has 4 MiB, allocated at once: for 64 nodes 512 MiB of memory and a sixth of the time of a launch.
 #: Ranks must have the sizes of their daemon: with others they end in a bus error.
 PMIX_SEGMENTS = dict.fromkeys(("INITIAL_SEG_SIZE", "NS_META_SEG_SIZE", "NS_DATA_SEG_SIZE"), "65536")
 

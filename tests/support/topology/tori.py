@@ -70,7 +70,7 @@ def on_head(railyard: Run, name: str, *command: str) -> str:
 
 
 def folder_kib(railyard: Run, name: str, *launcher: str) -> int:
-    """Return the size of the torus's folder in KiB while ranks of an MPI program have not ended yet, at most."""
+    """Return the largest size of the torus's folder, in KiB, that ranks see after their MPI program has run."""
     noise = CHECKOUT / "build/benchmarks-openmpi/bin/noise"
     script = f"{noise} --repeats 3 --count 10 >/dev/null && du -sk {lifecycle.RUN / name}"
     done = railyard("torus", launcher[0], name, *launcher[1:], "sh", "-c", script)
